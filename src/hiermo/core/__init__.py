@@ -1,0 +1,1 @@
+"""The vocabulary that everything else speaks: records, events, the algorithm contract."""

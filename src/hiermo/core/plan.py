@@ -1,0 +1,82 @@
+"""The plan of a run: periods and horizon as one stream of events.
+
+The same stream drives every engine, the clock and the ledger. An event carries `t`; None means all.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+Nodes = Any  # indices: a sequence or an array of whole numbers; None = all
+
+
+class Spread(NamedTuple):
+    """From `tier` to `children` (indices in the tier below), then to all below them; precedes iteration t."""
+
+    t: int
+    tier: int
+    children: Nodes = None
+
+
+class Survey(NamedTuple):
+    """Every worker answers `asks`, before its first step of a cloud round."""
+
+    t: int
+
+
+class Step(NamedTuple):
+    """One local iteration; t counts the iterations of those workers and picks their batch."""
+
+    t: int
+    workers: Nodes = None
+
+
+class Merge(NamedTuple):
+    """`children` (indices in the tier below) climb into their parents in `tier`."""
+
+    t: int
+    tier: int
+    children: Nodes = None
+
+
+Event = Spread | Survey | Step | Merge
+
+
+class TreeLike(Protocol):
+    """What a plan may ask of a tree."""
+
+    @property
+    def counts(self) -> tuple[int, ...]: ...
+    def children(self, tier: int, nodes: Any) -> Any: ...
+
+
+class Setting(NamedTuple):
+    """What a plan is a function of; `start` is the cloud merge at which these periods began."""
+
+    tree: TreeLike
+    periods: tuple[int, ...]  # (tau, pi, ...), one per aggregating tier, lowest first
+    iterations: int
+    seed: int = 0
+    pace: Any = None  # time of one iteration under each edge; None = equal
+    start: int = 0
+
+
+Schedule = Callable[[int], float]
+
+
+def synchronous(setting: Setting, *, survey: bool = False) -> Iterator[Event]:
+    """Spread, tau steps, merge: every due tier merges bottom-up, workers receive once, from the highest.
+
+    A round begins with its Spread, so the broadcast at the start is not special and none follows the last merge.
+    """
+    root = due = len(setting.periods)
+    for t in range(setting.start + 1, setting.iterations + 1):
+        if due:
+            yield Spread(t, due)
+        if due == root and survey:
+            yield Survey(t)
+        yield Step(t)
+        due, rest = 0, t - setting.start
+        while due < root and rest % setting.periods[due] == 0:
+            rest //= setting.periods[due]
+            due += 1
+            yield Merge(t, due)

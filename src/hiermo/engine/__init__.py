@@ -1,0 +1,1 @@
+"""Carries messages up and down the tree and lets the nodes compute."""

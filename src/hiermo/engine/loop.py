@@ -1,0 +1,194 @@
+"""The only synchronous training loop: applies the events of a plan to the state, one after the other."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from hiermo.core.algorithm import Algorithm
+from hiermo.core.errors import Diverged
+from hiermo.core.plan import Event, Merge, Schedule, Setting, Spread, Step, Survey
+from hiermo.core.problem import Problem
+from hiermo.core.record import adopt, of, pick
+from hiermo.engine.stacked import Stacked, Where
+from hiermo.engine.state import State
+from hiermo.topology.tree import Tree
+
+
+def begin(algorithm: Algorithm, tree: Tree, problem: Problem, engine: Stacked, setting: Setting) -> State:
+    """The state before the first event: every node of a tier alike."""
+    records = algorithm.init(problem.initial(setting.seed))
+    statistics = problem.initial_buffers()
+    return State(
+        tiers=tuple(engine.fill(of(records, k), n) for k, n in enumerate(tree.counts)),
+        down=engine.fill(pick(of(algorithm.down, 0), of(records, 1)), tree.counts[1]),
+        buffers=None if statistics is None else tuple(engine.repeat(statistics, n) for n in tree.counts),
+        t=0,
+        rounds=0,
+        position=0,
+        start=setting.start,
+        periods=setting.periods,
+        seed=setting.seed,
+    )
+
+
+@dataclass(frozen=True)
+class Loop:
+    """What does not change during a run; `algorithm` is bound."""
+
+    algorithm: Algorithm
+    tree: Tree
+    problem: Problem
+    engine: Stacked
+    seed: int
+    schedule: Schedule | None = None
+
+    def states(self, state: State, events: Iterator[Event], *, fine: bool) -> Iterator[tuple[State, bool]]:
+        """The state after each act, and whether nothing more happens at its t.
+
+        An act is an event, or all the steps in a row between two others (one by one if `fine`).
+        """
+        for act, closing in acts(islice(events, state.position, None), fine=fine):
+            last = act[-1]
+            match last:
+                case Step():
+                    new = self.steps(state, act)
+                case Merge():
+                    new = self.merge(state, last)
+                case Spread():
+                    new = self.spread(state, last)
+                case Survey():
+                    new = self.survey(state, last)
+            done = last.t if isinstance(last, (Step, Merge)) else state.t
+            state = replace(new, t=done, position=state.position + len(act), event=last)
+            yield state, closing
+
+    @cached_property
+    def sizes(self) -> tuple[Any, ...]:
+        """Data under every node, tier by tier."""
+        return self.tree.sizes(self.problem.sizes)
+
+    def at(self, t: int) -> Algorithm:
+        """The algorithm with the step size of iteration t."""
+        return self.algorithm if self.schedule is None else replace(self.algorithm, eta=self.schedule(t))  # type: ignore[type-var]  # a dataclass
+
+    def where(self, tier: int, nodes: Any, t: int) -> Where:
+        everyone = np.arange(self.tree.counts[tier])
+        return Where(tier, everyone if nodes is None else np.asarray(nodes), t, self.tree.tiers)
+
+    def received(self, state: State, workers: Any) -> Any:
+        """The last message of each worker, out of the rows that siblings share."""
+        return self.engine.take(state.down, self.tree.parents[0][workers])
+
+    def steps(self, state: State, steps: Sequence[Event]) -> State:
+        engine, some = self.engine, steps[0].workers  # type: ignore[union-attr]  # acts() groups steps only
+        where = self.where(0, some, steps[-1].t)
+        w, down = engine.take(state.tiers[0], some), self.received(state, where.nodes)
+        before = None if state.buffers is None else engine.rows(state.buffers[0], where.nodes)
+        buffers = engine.copy(before)
+        todo = [(step.t, self.at(step.t), partial(self.problem.grad, self.seed, step.t)) for step in steps]
+        new = engine.advance(todo, w, down, buffers, where)
+        if engine.first_broken(new) is not None:
+            raise self.find_broken(todo, w, down, before, where)
+        return self.put(state, 0, some, new, buffers)
+
+    def find_broken(self, todo: Any, w: Any, down: Any, buffers: Any, where: Where) -> Diverged:
+        """Looks once per stretch and, if a number broke, walks the stretch again to name node and iteration."""
+        engine = self.engine
+
+        def watched(compute: Any, t: int) -> Any:
+            def gradient(workers: Any, x: Any, statistics: Any) -> Any:
+                g = compute(workers, x, statistics)
+                if (row := engine.broken_row(g)) is not None:
+                    raise Diverged("the gradient", 0, int(workers[row]), t, where.tiers)
+                return g
+
+            return gradient
+
+        for t, algorithm, compute in todo:
+            try:
+                w = engine.advance([(t, algorithm, watched(compute, t))], w, down, buffers, where)
+            except Diverged as found:
+                return found
+            if (row := engine.first_broken(w)) is not None:
+                return Diverged("the model", 0, int(where.nodes[row]), t, where.tiers)
+        return Diverged("the model", 0, int(where.nodes[0]), where.t, where.tiers)
+
+    def merge(self, state: State, event: Merge) -> State:
+        engine, k, a = self.engine, event.tier, self.at(event.t)
+        below = self.where(k - 1, event.children, event.t)
+        children = engine.take(state.tiers[k - 1], event.children)
+        if k == 1:
+            full = engine.gradient(self.problem.full_grad, below.nodes)
+            children = engine.each(a.send, children, self.received(state, below.nodes), where=below, grad=full)
+            state = self.put(state, 0, event.children, children)
+        parents, group = np.unique(self.tree.parents[k - 1][below.nodes], return_inverse=True)
+        some = None if len(parents) == self.tree.counts[k] else parents
+        sizes = self.sizes[k - 1][below.nodes]
+        means = engine.mean(pick(of(a.up, k - 1), children), sizes, group, len(parents))
+        here = self.where(k, some, event.t)
+        new = engine.each(of(a.aggregators(), k - 1), engine.take(state.tiers[k], some), means, where=here)
+        if (row := engine.first_broken(new)) is not None:
+            raise Diverged("the model", k, int(here.nodes[row]), event.t, self.tree.tiers)
+        statistics = None
+        if state.buffers is not None:
+            statistics = engine.average(engine.rows(state.buffers[k - 1], below.nodes), sizes, group, len(parents))
+        return replace(self.put(state, k, some, new, statistics), rounds=state.rounds + (k == self.tree.tiers - 1))
+
+    def spread(self, state: State, event: Spread) -> State:
+        engine, a, nodes = self.engine, self.at(event.t), event.children
+        for j in range(event.tier - 1, -1, -1):  # j = the tier that receives
+            here = self.where(j, nodes, event.t)
+            senders = self.tree.parents[j][here.nodes]
+            sent = pick(of(a.down, j), state.tiers[j + 1])
+            if j == 0:
+                teams = None if nodes is None else np.unique(senders)
+                state = replace(state, down=engine.put(state.down, teams, engine.take(sent, teams)))
+            message = engine.take(sent, senders)
+            rule = adopt if j else a.receive
+            new = engine.each(rule, engine.take(state.tiers[j], nodes), message, where=here)
+            statistics = None if state.buffers is None else engine.rows(state.buffers[j + 1], senders)
+            state = self.put(state, j, nodes, new, statistics)
+            if j and nodes is not None:
+                nodes = self.tree.children(j, nodes)
+        return state
+
+    def survey(self, state: State, event: Survey) -> State:
+        engine, a = self.engine, self.at(event.t)
+        here = self.where(0, None, event.t)
+        full = engine.gradient(self.problem.full_grad, here.nodes)
+        means = engine.each(a.survey, state.tiers[0], self.received(state, here.nodes), where=here, grad=full)
+        for k in range(1, self.tree.tiers):
+            means = engine.mean(means, self.sizes[k - 1], self.tree.parents[k - 1], self.tree.counts[k])
+        root = engine.each(adopt, state.tiers[-1], means, where=self.where(self.tree.tiers - 1, None, event.t))
+        answer = engine.take(means, np.zeros(self.tree.counts[1], int))
+        down = engine.each(adopt, state.down, answer, where=self.where(1, None, event.t))
+        return replace(state, tiers=(*state.tiers[:-1], root), down=down)
+
+    def put(self, state: State, tier: int, nodes: Any, new: Any, statistics: Any = None) -> State:
+        """The state with the records, and where given the statistics, of some nodes of one tier replaced."""
+        tiers = list(state.tiers)
+        tiers[tier] = self.engine.put(tiers[tier], nodes, new)
+        if statistics is None or state.buffers is None:
+            return replace(state, tiers=tuple(tiers))
+        buffers = list(state.buffers)
+        buffers[tier] = statistics if nodes is None else self.engine.replace(buffers[tier], nodes, statistics)
+        return replace(state, tiers=tuple(tiers), buffers=tuple(buffers))
+
+
+def acts(events: Iterator[Event], *, fine: bool) -> Iterator[tuple[list[Event], bool]]:
+    """Steps in a row of the same workers as one act, other events alone; and whether it closes its t."""
+    act: list[Event] = []
+    for event in events:
+        if act:
+            last = act[-1]
+            if not fine and isinstance(last, Step) and isinstance(event, Step) and event.workers is last.workers:
+                act.append(event)
+                continue
+            yield act, not (isinstance(event, Merge) and event.t == last.t)
+        act = [event]
+    if act:
+        yield act, True

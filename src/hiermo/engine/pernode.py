@@ -1,0 +1,58 @@
+"""One node at a time, in any number type: slow, to trust and to debug with.
+
+States are laid out as in the stacked engine, so that one engine can go on where the other stopped.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from array_api_compat import array_namespace
+
+from hiermo.core.errors import node_name
+from hiermo.core.plan import Nodes
+from hiermo.engine.stacked import Compute, Stacked, Where, once, totals
+
+
+class PerNode(Stacked):
+    """Applies every rule node by node and adds children one by one; errors name the node."""
+
+    name = "pernode"
+
+    def each(self, rule: Callable[..., Any], *records: Any, where: Where, grad: Any = None) -> Any:
+        done = []
+        for j, node in enumerate(where.nodes):
+            own = [type(record)(*(field[j] for field in record)) for record in records]
+            try:
+                done.append(rule(*own) if grad is None else rule(*own, grad[j]))
+            except Exception as error:
+                stage = getattr(rule, "__name__", type(rule).__name__)
+                name = node_name(where.tier, int(node), where.tiers)
+                error.add_note(f"in '{stage}' of {name} (tier {where.tier}) at iteration {where.t}")
+                raise
+        kind = type(done[0])
+        return kind(*(_stack([getattr(node, name) for node in done]) for name in kind._fields))
+
+    def gradient(self, compute: Compute, workers: Nodes, buffers: Any = None) -> Any:
+        return [
+            once(partial(_single, compute, int(i)), None if buffers is None else buffers[j : j + 1])
+            for j, i in enumerate(workers)
+        ]
+
+    def average(self, rows: Any, sizes: Any, group: Any, n: int) -> Any:
+        exact, total = rows.dtype == object, totals(sizes, group, n)
+        parents: list[Any] = [None] * n
+        for j, parent in enumerate(group):
+            share = Fraction(int(sizes[j]), int(total[j])) if exact else float(sizes[j] / total[j])
+            part = share * rows[j]
+            parents[parent] = part if parents[parent] is None else parents[parent] + part
+        return _stack(parents)
+
+
+def _single(compute: Compute, worker: int, x: Any, buffers: Any) -> Any:
+    return compute([worker], x[None], buffers)[0]
+
+
+def _stack(rows: list[Any]) -> Any:
+    return array_namespace(rows[0]).stack(rows)

@@ -1,0 +1,140 @@
+"""`hiermo.run`: an algorithm on a tree, for a problem, as a stream of states."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from math import prod
+from typing import Literal, get_args
+
+from hiermo.core.algorithm import Algorithm
+from hiermo.core.errors import UserError
+from hiermo.core.parameter import faults, options
+from hiermo.core.plan import Event, Merge, Schedule, Setting, Step
+from hiermo.core.problem import Problem
+from hiermo.core.until import reached
+from hiermo.engine.loop import Loop, begin
+from hiermo.engine.pernode import PerNode
+from hiermo.engine.stacked import Stacked
+from hiermo.engine.state import State
+from hiermo.topology.tree import Tree
+
+Every = Literal["cloud", "edge", "iteration"]
+Until = Mapping[str, float] | Callable[[State], bool]
+ENGINES: dict[str, type[Stacked]] = {"stacked": Stacked, "pernode": PerNode}
+
+
+def run(
+    algorithm: Algorithm,
+    tree: Tree,
+    problem: Problem,
+    *,
+    periods: Sequence[int],
+    iterations: int,
+    seed: int = 0,
+    every: Every = "cloud",
+    start: State | None = None,
+    until: Until | None = None,
+    engine: str = "stacked",
+    schedule: Schedule | None = None,
+) -> Iterator[State]:
+    """Train, and yield a state at every cloud merge (or edge merge, or iteration).
+
+    `periods` is (tau, pi, ...), one per aggregating tier, lowest first. `iterations` counts from the beginning, also
+    where the run goes on from the state `start`; from a cloud merge it may go on with other periods. `until` ends the
+    run at the first cloud merge where its targets, `{"accuracy": 0.95}`, or a function of the state are met.
+    `schedule` gives the step size of each iteration.
+
+    >>> import hiermo
+    >>> tree = hiermo.Tree.regular(edges=2, workers_per_edge=1)
+    >>> problem = hiermo.Quadratic(A=[[[1.0]], [[1.0]]], b=[[0.0], [2.0]], sizes=[1, 1])
+    >>> for state in hiermo.run(hiermo.HierFAVG(eta=0.5), tree, problem, periods=(1, 1), iterations=3):
+    ...     print(state.t, state.model)
+    1 [0.5]
+    2 [0.75]
+    3 [0.875]
+    """
+    periods = tuple(periods)
+    if every not in get_args(Every):
+        raise UserError(f"every must be one of {', '.join(map(repr, get_args(Every)))}, not {every!r}")
+    if engine not in ENGINES:
+        raise UserError(f"engine must be one of {', '.join(map(repr, ENGINES))}, not {engine!r}")
+    check_algorithm_values(algorithm)
+    check_shape(type(algorithm).__name__, algorithm.tiers, tree, periods)
+    if len(problem.sizes) != tree.n_workers:
+        raise UserError(f"the problem has data for {len(problem.sizes)} workers, the tree has {tree.n_workers}")
+    if start is not None:
+        check_start(start, tree, periods, seed)
+    began = 0 if start is None else start.start if start.periods == periods else start.t
+    check_iterations(iterations, periods, began)
+
+    setting = Setting(tree, periods, iterations, seed, start=began)
+    bound = algorithm.bind(setting)
+    loop = Loop(bound, tree, problem, ENGINES[engine](), seed, schedule)
+    state = start or begin(bound, tree, problem, loop.engine, setting)
+    if state.periods != periods:
+        state = State(**{**vars(state), "periods": periods, "start": began, "position": 0})
+    return _chosen(loop, state, bound.plan(setting), every, until)
+
+
+def _chosen(loop: Loop, state: State, events: Iterator[Event], every: Every, until: Until | None) -> Iterator[State]:
+    root = loop.tree.tiers - 1
+    for now, closing in loop.states(state, events, fine=every == "iteration"):
+        at_cloud = isinstance(now.event, Merge) and now.event.tier == root
+        wanted = {"cloud": at_cloud, "edge": closing and isinstance(now.event, Merge)}
+        stop = at_cloud and until is not None and _met(until, now, loop.problem)
+        if stop or wanted.get(every, closing and isinstance(now.event, (Step, Merge))):
+            yield now
+        if stop:
+            return
+
+
+def _met(until: Until, state: State, problem: Problem) -> bool:
+    if callable(until):
+        return until(state)
+    return reached(until, problem.evaluate(state.model, state.model_buffers))
+
+
+def check_algorithm_values(algorithm: Any) -> None:
+    """Refuses what is not an algorithm, and hyper-parameters out of range."""
+    if not isinstance(algorithm, Algorithm) or not is_dataclass(algorithm):
+        hint = f"; write {algorithm.__name__}()" if isinstance(algorithm, type) else ""
+        raise UserError(f"{algorithm!r} is not an algorithm: it must be a frozen dataclass, a hiermo.Algorithm{hint}")
+    known = options(type(algorithm))
+    values = {f.name: getattr(algorithm, f.name) for f in fields(algorithm) if f.name in known}
+    for name, wrong in faults(type(algorithm), values):
+        raise UserError(f"{type(algorithm).__name__}: {name} {wrong}")
+
+
+def check_shape(name: str, tiers: int | None, tree: Tree, periods: Sequence[int]) -> None:
+    """Refuses a tree of the wrong depth, and periods that do not fit the tree."""
+    if tiers is not None and tiers != tree.tiers:
+        way_out = "; use tree.flatten() and one period, tau * pi" if tiers == 2 else ""
+        raise UserError(f"{name} is an algorithm for {tiers} tiers and the tree has {tree.tiers}{way_out}")
+    if len(periods) != tree.tiers - 1:
+        raise UserError(f"periods: a tree of {tree.tiers} tiers needs {tree.tiers - 1}, not {list(periods)}")
+    for name, period in zip(["tau", "pi", *[f"period {k}" for k in range(3, tree.tiers)]], periods, strict=False):
+        if isinstance(period, bool) or not isinstance(period, int) or period < 1:
+            raise UserError(f"periods: {name} must be a whole number of at least 1, not {period!r}")
+
+
+def check_iterations(iterations: int, periods: Sequence[int], began: int = 0) -> None:
+    """Refuses a horizon that is not a whole number of cloud rounds."""
+    cloud = prod(periods)
+    if isinstance(iterations, bool) or not isinstance(iterations, int) or iterations < 1:
+        raise UserError(f"iterations must be a whole number of at least 1, not {iterations!r}")
+    if (iterations - began) % cloud:
+        below = began + (iterations - began) // cloud * cloud
+        near = f"{below} or {below + cloud}" if below > 0 else f"{below + cloud}"
+        after = f" after iteration {began}" if began else ""
+        product = " * ".join(map(str, periods))
+        raise UserError(f"iterations = {iterations} is not a multiple of {product} = {cloud}{after}; try {near}")
+
+
+def check_start(start: State, tree: Tree, periods: Sequence[int], seed: int) -> None:
+    """Refuses to go on from a state of another run."""
+    counts = tuple(tier.x.shape[0] for tier in start.tiers)
+    if counts != tree.counts:
+        raise UserError(f"start: the state is of a tree with {counts} nodes per tier, this one has {tree.counts}")
+    if start.seed != seed:
+        raise UserError(f"start: the state is of a run with seed {start.seed}; pass seed={start.seed}")
+    if tuple(periods) != start.periods and (start.t - start.start) % prod(start.periods):
+        raise UserError(f"periods can change at a cloud merge only; the state is at iteration {start.t}, between two")

@@ -1,0 +1,1 @@
+"""What is minimised: losses of n workers over one flat model."""

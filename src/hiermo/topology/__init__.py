@@ -1,0 +1,1 @@
+"""Trees of nodes: pure structure, no data."""
