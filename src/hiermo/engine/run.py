@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from math import prod
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from hiermo.core.algorithm import Algorithm
 from hiermo.core.errors import UserError
