@@ -4,11 +4,13 @@ Constructors store and do nothing else; `faults` says what is wrong with the val
 for recipes alike.
 """
 
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
 from numbers import Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+from hiermo.core.errors import UserError
 
 
 class Range(NamedTuple):
@@ -28,14 +30,17 @@ class Range(NamedTuple):
         )
 
     def __str__(self) -> str:
+        """In words: `at least 1`, `above 0`, `in [0, 1)`."""
+        if self.lt is None and self.le is None:
+            return f"at least {self.ge:g}" if self.ge is not None else f"above {self.gt:g}"
         low = f"[{self.ge:g}" if self.ge is not None else f"({self.gt:g}" if self.gt is not None else "(-inf"
-        high = f"{self.le:g}]" if self.le is not None else f"{self.lt:g})" if self.lt is not None else "inf)"
-        return f"{low}, {high}"
+        return f"in {low}, {self.le:g}]" if self.le is not None else f"in {low}, {self.lt:g})"
 
 
 Momentum = Annotated[float, Range(ge=0, lt=1)]
 Rate = Annotated[float, Range(gt=0)]
 Count = Annotated[int, Range(ge=1)]
+Seconds = Annotated[float, Range(ge=0)]
 
 
 def options(kind: Any) -> dict[str, Any]:
@@ -65,6 +70,17 @@ def faults(kind: Any, values: dict[str, Any]) -> list[tuple[str, str]]:
     return found + [(name, f"is missing: {kind.__name__} needs it") for name in missing if name not in values]
 
 
+def check_values(thing: Any) -> None:
+    """Refuses a class where an object is due, and values out of range."""
+    if isinstance(thing, type):
+        raise UserError(f"{thing.__name__} is a class; write {thing.__name__}(...)")
+    if not is_dataclass(thing):
+        return  # anyone's own object: it knows its options best
+    kind = type(thing)
+    for name, wrong in faults(kind, {name: getattr(thing, name) for name in options(kind)}):
+        raise UserError(f"{kind.__name__}: {name} {wrong}")
+
+
 def suggestion(name: str, known: Any) -> str:
     """`; did you mean 'x'?`, or the list of what is known where nothing is near."""
     if near := get_close_matches(name, list(known), n=1):
@@ -78,7 +94,7 @@ def _mismatch(kind: Any, value: Any) -> str:
     base = get_args(kind)[0] if get_origin(kind) is Annotated else kind
     if wrong := _wrong_type(base, value):
         return wrong
-    return next((f"must be in {b}, not {value}" for b in bounds if isinstance(value, Real) and not b.admits(value)), "")
+    return next((f"must be {b}, not {value}" for b in bounds if isinstance(value, Real) and not b.admits(value)), "")
 
 
 def _wrong_type(kind: Any, value: Any) -> str:
@@ -94,6 +110,10 @@ def _wrong_type(kind: Any, value: Any) -> str:
         if not isinstance(value, (list, tuple)):
             return f"must be a list, not {value!r}"
         return next((wrong for item in value if (wrong := _mismatch(inside[0], item))), "")
+    if origin is dict:
+        if not isinstance(value, dict):
+            return f"must be a table, not {value!r}"
+        return next((f"{key}: {wrong}" for key, item in value.items() if (wrong := _mismatch(inside[1], item))), "")
     if kind is float:
         return "" if type(value) is not bool and isinstance(value, Real) else f"must be a number, not {value!r}"
     if kind is int:

@@ -1,6 +1,5 @@
 """What an engine asks of a problem. A model is one flat vector; workers are numbered from 0."""
 
-from collections.abc import Sequence
 from typing import Any, Protocol
 
 from hiermo.core.plan import Nodes
@@ -10,8 +9,8 @@ class Problem(Protocol):
     """Losses of n workers over one flat model `[d]`."""
 
     @property
-    def sizes(self) -> Sequence[int]:
-        """Data per worker: the weights of every average."""
+    def sizes(self) -> Any:
+        """Data per worker, whole numbers: the weights of every average."""
         ...
 
     def initial(self, seed: int) -> Any:

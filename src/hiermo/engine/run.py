@@ -1,13 +1,13 @@
 """`hiermo.run`: an algorithm on a tree, for a problem, as a stream of states."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from math import prod
 from typing import Any, Literal, get_args
 
 from hiermo.core.algorithm import Algorithm
 from hiermo.core.errors import UserError
-from hiermo.core.parameter import faults, options
+from hiermo.core.parameter import check_values
 from hiermo.core.plan import Event, Merge, Schedule, Setting, Step
 from hiermo.core.problem import Problem
 from hiermo.core.until import reached
@@ -95,13 +95,9 @@ def _met(until: Until, state: State, problem: Problem) -> bool:
 
 def check_algorithm_values(algorithm: Any) -> None:
     """Refuses what is not an algorithm, and hyper-parameters out of range."""
+    check_values(algorithm)
     if not isinstance(algorithm, Algorithm) or not is_dataclass(algorithm):
-        hint = f"; write {algorithm.__name__}()" if isinstance(algorithm, type) else ""
-        raise UserError(f"{algorithm!r} is not an algorithm: it must be a frozen dataclass, a hiermo.Algorithm{hint}")
-    known = options(type(algorithm))
-    values = {f.name: getattr(algorithm, f.name) for f in fields(algorithm) if f.name in known}
-    for name, wrong in faults(type(algorithm), values):
-        raise UserError(f"{type(algorithm).__name__}: {name} {wrong}")
+        raise UserError(f"{algorithm!r} is not an algorithm: it must be a frozen dataclass, a hiermo.Algorithm")
 
 
 def check_shape(name: str, tiers: int | None, tree: Tree, periods: Sequence[int]) -> None:

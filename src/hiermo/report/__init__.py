@@ -1,0 +1,1 @@
+"""Tables and pictures out of run directories; never touches an engine."""

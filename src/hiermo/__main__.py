@@ -1,0 +1,5 @@
+"""`python -m hiermo`."""
+
+from hiermo.cli.app import main
+
+main()

@@ -1,0 +1,39 @@
+"""`hiermo doctor`."""
+
+import typer
+
+
+def doctor() -> None:
+    """Tell what hiermo finds here: versions, threads, devices, data."""
+    import os
+    import platform
+
+    import torch
+
+    from hiermo._version import __version__
+    from hiermo.data.directory import data_directory
+    from hiermo.data.sources import SOURCES
+    from hiermo.experiment.memory import available_bytes, human
+    from hiermo.experiment.provenance import LIBRARIES, cpu_name, library_version
+
+    directory = data_directory()
+    devices = ["cpu", *(f"cuda:{i} ({torch.cuda.get_device_name(i)})" for i in range(torch.cuda.device_count()))]
+    if torch.backends.mps.is_available():
+        devices.append("mps")
+    named = "set by HIERMO_DATA" if os.environ.get("HIERMO_DATA") else "the default; HIERMO_DATA sets another"
+    facts = {
+        "hiermo": __version__,
+        "python": f"{platform.python_version()} on {platform.platform()}",
+        **{name: library_version(name) or "missing" for name in LIBRARIES},
+        "cpu": f"{cpu_name()}, {os.cpu_count()} cores",
+        "threads": f"{torch.get_num_threads()} (engine.threads), one worker each",
+        "memory": f"{human(available_bytes())} free",
+        "devices": ", ".join(devices),
+        "data directory": f"{directory} ({named})",
+    }
+    for name in SOURCES.names():
+        found = SOURCES.get(name)().find(directory)
+        facts[f"data {name}"] = "made on the spot" if found == directory else str(found or "not found")
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        typer.echo(f"{name:<{width}}  {value}")

@@ -1,0 +1,42 @@
+"""What `hiermo run --dry-run` tells."""
+
+import json
+import sys
+
+from rich.console import Console
+from rich.table import Table
+
+from hiermo.experiment.recipe import Recipe
+
+
+def show_plan(recipe: Recipe, as_json: bool) -> None:
+    with Console(stderr=True).status("measuring a few iterations"):
+        from hiermo.experiment.estimate import estimate
+
+        told = estimate(recipe)
+    if as_json:
+        sys.stdout.write(json.dumps({"dry_run": told}, indent=2) + "\n")
+        return
+    console = Console(highlight=False)
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for key in ("tree", "data", "model", "parameters", "memory"):
+        table.add_row(key, f"{told[key]:,}" if isinstance(told[key], int) else str(told[key]))
+    console.print(table)
+    runs = Table(title="runs", title_justify="left")
+    columns = {
+        "algorithm": "left", "iterations": "right", "cloud rounds": "right", "messages": "right", "bytes sent": "right",
+        "seconds here": "right", "seconds with [delays]": "right",
+    }  # fmt: skip
+    for name, side in columns.items():
+        runs.add_column(name, justify=side)  # type: ignore[arg-type]
+    for run in told["runs"]:
+        runs.add_row(
+            run["label"],
+            str(run["iterations"]),
+            str(run["cloud_rounds"]),
+            f"{run['messages']:,}",
+            run["traffic"],
+            f"about {run['seconds']:.1f}",
+            "-" if run["simulated_seconds"] is None else f"{run['simulated_seconds']:.1f}",
+        )
+    console.print(runs)

@@ -1,0 +1,83 @@
+"""`hiermo list`."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+
+class Things(StrEnum):
+    algorithms = "algorithms"
+    datasets = "datasets"
+    models = "models"
+    recipes = "recipes"
+
+
+def list_things(what: Annotated[Things, typer.Argument(help="What to list.")]) -> None:
+    """List what recipes can name."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    columns, rows = {
+        Things.algorithms: _algorithms,
+        Things.datasets: _datasets,
+        Things.models: _models,
+        Things.recipes: _recipes,
+    }[what]()
+    for name in columns:
+        table.add_column(name, overflow="fold", no_wrap=name == "name")
+    for row in rows:
+        table.add_row(*row)
+    Console(highlight=False).print(table)
+
+
+Listing = tuple[list[str], list[list[str]]]
+
+
+def _algorithms() -> Listing:
+    from hiermo.algorithms import ALGORITHMS
+
+    kinds = [(name, ALGORITHMS.get(name)) for name in ALGORITHMS.names()]
+    rows = [[name, str(k.tiers or "any"), _parameters(k), _first_line(k)] for name, k in kinds]
+    return ["name", "tiers", "parameters", "what it does"], rows
+
+
+def _datasets() -> Listing:
+    from hiermo.data.directory import data_directory
+    from hiermo.data.sources import SOURCES
+
+    rows = []
+    for name in SOURCES.names():
+        kind = SOURCES.get(name)
+        found = kind().find(data_directory())
+        rows.append([name, "yes" if found else "no", _parameters(kind), kind.summary])
+    return ["name", "here", "parameters", "what it is"], rows
+
+
+def _models() -> Listing:
+    from hiermo.models import MODELS
+
+    kinds = [(name, MODELS.get(name)) for name in MODELS.names()]
+    return ["name", "parameters", "what it is"], [[name, _parameters(k), k.summary] for name, k in kinds]
+
+
+def _recipes() -> Listing:
+    from hiermo.experiment.recipe_file import read, shipped
+
+    return ["name", "what it runs"], [[name, read(path).get("description", "")] for name, path in shipped().items()]
+
+
+def _parameters(kind: Any) -> str:
+    """Names and defaults."""
+    from dataclasses import MISSING, fields
+
+    from hiermo.core.parameter import options
+
+    known = options(kind)
+    shown = [(f.name, f.default) for f in fields(kind) if f.name in known]
+    return ", ".join(name if value is MISSING else f"{name}={value}" for name, value in shown)
+
+
+def _first_line(kind: Any) -> str:
+    return str(kind.__doc__ or "").strip().splitlines()[0]

@@ -1,0 +1,26 @@
+"""`hiermo resume`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def resume(
+    directory: Annotated[Path, typer.Argument(help="A run directory, or a folder of several that one run made.")],
+    iterations: Annotated[int | None, typer.Option(min=1, help="Go on to this iteration.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+) -> None:
+    """Go on with an interrupted or killed run from its last checkpoint; a finished one shows its result."""
+    from hiermo.cli.training import load_problem, show, train_all
+    from hiermo.experiment.extend import extend
+    from hiermo.experiment.run_directory import opened
+
+    directories = opened(directory)
+    if iterations is not None:
+        for each in directories:
+            extend(each, iterations)
+    todo = [each for each in directories if each.result() is None]
+    if todo:
+        train_all(todo, load_problem(todo[0].recipe()))
+    show(directories, directory, as_json)

@@ -1,0 +1,58 @@
+"""`hiermo run`."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def run(
+    recipe: Annotated[str, typer.Argument(help="A recipe file, or a shipped one by name, as in quick/digits.")],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("-s", "--set", metavar="KEY=VALUE", help="Change a key of the recipe, as in -s periods.tau=20."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Run directory; with several algorithms, the folder of their directories.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed; short for -s train.seed=N.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Tell what would be run, and how long it would take.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+) -> None:
+    """Train every algorithm of a recipe, and show a table and a picture."""
+    from hiermo.core.errors import UserError
+    from hiermo.experiment import recipe_file
+
+    chosen = recipe_file.load(recipe, settings or (), seed)
+    if dry_run:
+        from hiermo.cli.dry_run import show_plan
+
+        show_plan(chosen, as_json)
+        return
+
+    from hiermo.cli.training import discard, load_problem, show, train_all
+    from hiermo.experiment.run_directory import create
+
+    folder = out or fresh_folder(chosen.name)
+    directories = create(folder, chosen)
+    try:
+        problem = load_problem(chosen)
+    except UserError:
+        discard(directories, folder)
+        raise
+    train_all(directories, problem)
+    show(directories, folder, as_json)
+
+
+def fresh_folder(name: str) -> Path:
+    """runs/NAME-DATE-TIME, with a number behind it where that is taken."""
+    stem = Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
+    taken = 1
+    folder = stem
+    while folder.exists():
+        taken += 1
+        folder = stem.with_name(f"{stem.name}-{taken}")
+    return folder

@@ -1,0 +1,100 @@
+"""A data set and who holds which samples."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hiermo.core.errors import UserError
+from hiermo.core.parameter import check_values
+from hiermo.data.dataset import Dataset, Labels, Samples, check
+
+Part = NDArray[np.intp]  # indices into the training samples
+
+
+class PartitionRule(Protocol):
+    """Who gets which samples, as a function of the labels and a seed."""
+
+    def split(self, labels: Labels, n_workers: int, seed: int) -> Sequence[NDArray[Any]]:
+        """Indices into `labels`, worker by worker; none of them twice."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Partitioned:
+    """A data set and who holds which samples: worker i holds the training samples `parts[i]`.
+
+    `train_x, train_y, test_x, test_y, parts` is a small protocol: whatever has these five attributes, with the types
+    that `Dataset` gives them, may stand in its place.
+    """
+
+    dataset: Dataset
+    parts: tuple[Part, ...]
+
+    @property
+    def train_x(self) -> Samples:
+        return self.dataset.train_x
+
+    @property
+    def train_y(self) -> Labels:
+        return self.dataset.train_y
+
+    @property
+    def test_x(self) -> Samples:
+        return self.dataset.test_x
+
+    @property
+    def test_y(self) -> Labels:
+        return self.dataset.test_y
+
+    @property
+    def classes(self) -> int:
+        return self.dataset.classes
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one sample."""
+        return self.dataset.shape
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Samples per worker."""
+        return tuple(len(part) for part in self.parts)
+
+
+def partition(dataset: Dataset, rule: PartitionRule, n_workers: int, seed: int = 0) -> Partitioned:
+    """The data set, divided among `n_workers` by `rule`; the same for the same seed.
+
+    >>> from pathlib import Path
+    >>> from hiermo.data.partition.iid import Iid
+    >>> from hiermo.data.sources.synthetic import Synthetic
+    >>> partition(Synthetic(samples=10).load(Path()), Iid(), n_workers=4).sizes
+    (3, 3, 2, 2)
+    """
+    check(dataset)
+    check_values(rule)
+    n = len(dataset.train_y)
+    if n_workers < 1:
+        raise UserError(f"data set {dataset.name} needs at least one worker to go to, not {n_workers}")
+    if n_workers > n:
+        raise UserError(f"{n_workers} workers cannot share the {n} training samples of {dataset.name}; use fewer")
+    parts = tuple(np.asarray(part) for part in rule.split(dataset.train_y, n_workers, seed))
+    if wrong := _wrong(parts, n_workers, n):
+        raise UserError(f"partition {type(rule).__name__} of {dataset.name} among {n_workers} workers: {wrong}")
+    return Partitioned(dataset, tuple(part.astype(np.intp, copy=False) for part in parts))
+
+
+def _wrong(parts: tuple[NDArray[Any], ...], n_workers: int, n: int) -> str:
+    if len(parts) != n_workers:
+        return f"it made {len(parts)} parts"
+    if empty := [worker for worker, part in enumerate(parts) if part.size == 0]:
+        return f"worker {empty[0]} gets no sample ({len(empty)} such workers); use fewer workers or another seed"
+    for worker, part in enumerate(parts):
+        if part.ndim != 1 or not np.issubdtype(part.dtype, np.integer):
+            return f"worker {worker} must get a list of indices, not {list(part.shape)} of {part.dtype}"
+        if part.min() < 0 or part.max() >= n:
+            return f"worker {worker} gets an index outside 0..{n - 1}"
+    uses = np.bincount(np.concatenate(parts), minlength=n)
+    return f"sample {uses.argmax()} is used {uses.max()} times" if uses.max() > 1 else ""

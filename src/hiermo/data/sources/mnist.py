@@ -1,0 +1,75 @@
+"""MNIST from its four idx files."""
+
+from dataclasses import dataclass
+import gzip
+from math import prod
+from pathlib import Path
+import struct
+from typing import ClassVar
+import zlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hiermo.core.errors import UserError
+from hiermo.data.dataset import Dataset, check
+
+FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+UBYTE = 0x0800  # an idx file begins with its type and its number of dimensions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mnist:
+    """60000 training and 10000 test digits, from the folder `mnist` of the data directory; plain files or .gz."""
+
+    summary: ClassVar[str] = "MNIST digits, 60000 + 10000, from idx files in mnist/"
+    samples: ClassVar[int] = 60000
+
+    def find(self, directory: Path) -> Path | None:
+        """The folder, if all four files are in it."""
+        folder = directory / "mnist"
+        return folder if all(_file(folder, name) for name in FILES) else None
+
+    def load(self, directory: Path) -> Dataset:
+        folder = directory / "mnist"
+        if missing := [name for name in FILES if not _file(folder, name)]:
+            raise UserError(
+                f"data set mnist: {', '.join(missing)} (or with .gz) is not in {folder}; "
+                "put it there, or let HIERMO_DATA name the directory that holds mnist/"
+            )
+        train_x, train_y, test_x, test_y = (
+            _idx(file, dimensions=3 if "idx3" in file.name else 1) for name in FILES if (file := _file(folder, name))
+        )
+        dataset = Dataset(
+            "mnist", train_x[:, None], train_y.astype(np.int64), test_x[:, None], test_y.astype(np.int64), classes=10
+        )
+        check(dataset)
+        return dataset
+
+
+def _file(folder: Path, name: str) -> Path | None:
+    return next((file for file in (folder / name, folder / f"{name}.gz") if file.is_file()), None)
+
+
+def _idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
+    """The array in an idx file of bytes: `[n]`, or `[n, 28, 28]`."""
+    try:
+        content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+    except (OSError, EOFError, zlib.error) as error:
+        raise _corrupt(file, f"cannot be read: {error}") from error
+    start = 4 + 4 * dimensions
+    if len(content) < start:
+        raise _corrupt(file, f"has {len(content)} bytes, fewer than its header of {start}")
+    magic, *shape = struct.unpack_from(f">{1 + dimensions}I", content)
+    if magic != UBYTE + dimensions:
+        raise _corrupt(file, f"begins with {magic}, not with {UBYTE + dimensions}")
+    if shape[1:] != [28, 28][: dimensions - 1]:
+        raise _corrupt(file, f"has images of {shape[1:]} pixels, not [28, 28]")
+    if len(content) - start != prod(shape):
+        raise _corrupt(file, f"has {len(content) - start} bytes of data where its header says {prod(shape)}")
+    return np.frombuffer(content, np.uint8, offset=start).reshape(shape).copy()  # frombuffer's own is read-only
+
+
+def _corrupt(file: Path, why: str) -> UserError:
+    way_out = f"fetch it again, or let HIERMO_DATA name another directory than {file.parents[1]}"
+    return UserError(f"data set mnist: {file} {why}; {way_out}")

@@ -1,0 +1,114 @@
+"""What a run would take: messages from its plan, memory from its records, time from a few measured iterations."""
+
+from collections.abc import Sequence
+from math import ceil, prod
+from time import perf_counter
+from typing import Any
+
+from hiermo.core.plan import Merge, Setting, Spread, Survey
+from hiermo.core.record import of
+from hiermo.engine.run import run
+from hiermo.experiment.assemble import dimension, load_data, problem_of
+from hiermo.experiment.memory import human, item_bytes, needed_bytes
+from hiermo.experiment.recipe import Part, Recipe
+from hiermo.experiment.tables import DelaysTable
+from hiermo.problems.supervised import Supervised
+
+BUDGET_S = 1.5  # of measuring, per algorithm
+
+
+def estimate(recipe: Recipe) -> dict[str, Any]:
+    """As told by `--dry-run`; refuses, as a run does, what will not fit in memory."""
+    dataset = load_data(recipe)
+    problem = problem_of(recipe)
+    return {
+        "tree": str(recipe.tree.build()),
+        "data": f"{recipe.source.name}, {recipe.partition.name}: {_spread(problem.sizes.tolist())} samples per worker",
+        "model": recipe.model.name,
+        "parameters": problem.dimension,
+        "memory": f"about {human(needed_bytes(recipe, dimension(recipe, dataset), dataset))}",
+        "runs": [_run(recipe, part, problem) for part in recipe.algorithms],
+    }
+
+
+def _run(recipe: Recipe, part: Part, problem: Supervised) -> dict[str, Any]:
+    _, periods = recipe.placed(part)
+    messages, vectors = traffic(recipe, part)
+    return {
+        "label": part.label,
+        "algorithm": part.name,
+        "iterations": recipe.train.iterations,
+        "cloud_rounds": recipe.train.iterations // prod(periods),
+        "messages": messages,
+        "traffic": human(vectors * problem.dimension * item_bytes(recipe)),
+        "seconds": _seconds(recipe, part, problem),
+        "simulated_seconds": None
+        if recipe.delays is None
+        else simulated_s(recipe.delays, periods, recipe.train.iterations),
+    }
+
+
+def traffic(recipe: Recipe, part: Part) -> tuple[int, int]:
+    """(messages, vectors of model size) over all links of the whole run, counted off the plan."""
+    tree, periods = recipe.placed(part)
+    setting = Setting(tree, periods, recipe.train.iterations, recipe.train.seed)
+    bound = part.made.bind(setting)
+    messages = vectors = 0
+
+    def carry(kinds: Any, link: int, n: int) -> None:
+        nonlocal messages, vectors
+        messages += n
+        vectors += n * len(of(kinds, link)._fields)
+
+    for event in bound.plan(setting):
+        match event:
+            case Merge(_, tier, children):
+                carry(bound.up, tier - 1, tree.counts[tier - 1] if children is None else len(children))
+            case Spread(_, tier, children):
+                nodes = children
+                for link in range(tier - 1, -1, -1):
+                    carry(bound.down, link, tree.counts[link] if nodes is None else len(nodes))
+                    nodes = None if nodes is None or link == 0 else tree.children(link, nodes)
+            case Survey():
+                for link in range(tree.tiers - 1):
+                    carry(bound.asks, link, 2 * tree.counts[link])  # up, and its mean down
+    return messages, vectors
+
+
+def _seconds(recipe: Recipe, part: Part, problem: Supervised) -> float:
+    """From some iterations after a first one, which warms up, and one evaluation."""
+    tree, periods = recipe.placed(part)
+    horizon = recipe.train.iterations
+    marks = []
+    states = run(
+        part.made, tree, problem, periods=periods, iterations=horizon, seed=recipe.train.seed, every="iteration",
+        engine=recipe.engine.name,
+    )  # fmt: skip
+    state = None
+    for state in states:  # noqa: B007 - the last one is evaluated
+        marks.append(perf_counter())
+        if marks[-1] - marks[0] > BUDGET_S and len(marks) > 2:
+            break
+    per_iteration = (marks[-1] - marks[0]) / max(1, len(marks) - 1)
+    assert state is not None
+    begun = perf_counter()
+    problem.evaluate(state.model, state.model_buffers)
+    evaluations = ceil(horizon // prod(periods) / recipe.evaluate.every)
+    return horizon * per_iteration + evaluations * (perf_counter() - begun)
+
+
+def simulated_s(delays: DelaysTable, periods: Sequence[int], iterations: int) -> float:
+    """The paper's Psi = P (tau pi Theta_w + pi Theta_e + Theta_c + pi Phi_w2e + Phi_e2c), P cloud rounds.
+
+    With one period, the two-tier P (tau Theta_w + Theta_c + Phi_w2c); deeper trees count every tier between as an edge.
+    """
+    rounds = iterations // prod(periods)
+    edge_merges = [prod(periods[k:]) for k in range(1, len(periods))]
+    if not edge_merges:
+        return rounds * (periods[0] * delays.theta_w + delays.theta_c + delays.phi_w2c)
+    at_edges = sum(edge_merges) * (delays.theta_e + delays.phi_w2e)
+    return rounds * (prod(periods) * delays.theta_w + at_edges + delays.theta_c + delays.phi_e2c)
+
+
+def _spread(sizes: list[int]) -> str:
+    return str(sizes[0]) if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"

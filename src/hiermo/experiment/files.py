@@ -1,0 +1,36 @@
+"""Writing so that a kill at any moment leaves either the old file or the new one, never a half."""
+
+from collections.abc import Callable
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Writes beside the target, makes it durable, then renames."""
+    side = path.with_name(f".{path.name}.part")
+    write(side)
+    with side.open("rb+") as handle:
+        os.fsync(handle.fileno())
+    side.replace(path)
+    sync_folder(path.parent)
+
+
+def write_text(path: Path, text: str) -> None:
+    write_atomically(path, lambda side: side.write_text(text, encoding="utf-8"))
+
+
+def write_json(path: Path, value: Any) -> None:
+    write_text(path, json.dumps(value, indent=2) + "\n")
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes a rename durable; a no-op where folders cannot be opened (Windows)."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,267 @@
+"""Recipes: an experiment as a validated, frozen value; TOML in, TOML out.
+
+Nothing here imports torch: a recipe is checked, and its run directory made, before anything heavy is loaded.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from hiermo.algorithms import ALGORITHMS
+from hiermo.core.algorithm import Algorithm
+from hiermo.core.errors import UserError
+from hiermo.core.parameter import faults, options, suggestion
+from hiermo.core.registry import Registry
+from hiermo.data.partition import PARTITIONS
+from hiermo.data.sources import SOURCES
+from hiermo.experiment.tables import DelaysTable, EngineTable, EvaluateTable, PeriodsTable, TrainTable, TreeTable
+from hiermo.models import MODELS
+from hiermo.topology.tree import Tree
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something that is named and has options of its own: a source, a partition, a model, an algorithm."""
+
+    name: str
+    made: Any  # the options, as an instance of its class
+    label: str = ""
+
+    def values(self) -> dict[str, Any]:
+        known = options(type(self.made))
+        return {key: getattr(self.made, key) for key in known}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """One experiment: the same tree, data and model for each of its algorithms."""
+
+    name: str
+    description: str
+    source: Part
+    partition: Part
+    model: Part
+    tree: TreeTable
+    periods: tuple[int, ...]
+    train: TrainTable
+    evaluate: EvaluateTable
+    engine: EngineTable
+    delays: DelaysTable | None
+    algorithms: tuple[Part, ...]
+    import_from: tuple[str, ...] = field(default=())  # folders that import paths are looked for in
+
+    def single(self, part: Part) -> "Recipe":
+        """The recipe of one run."""
+        return replace(self, algorithms=(part,))
+
+    def placed(self, part: Part) -> tuple[Tree, tuple[int, ...]]:
+        """The tree and the periods that an algorithm runs with: flattened for a two-tier one, where asked for."""
+        tree = self.tree.build()
+        if self.tree.flatten and part.made.tiers == 2 and tree.tiers > 2:
+            return tree.flatten(), (prod(self.periods),)
+        return tree, self.periods
+
+
+TABLES = ("data", "model", "tree", "periods", "train", "evaluate", "engine", "delays", "algorithm")
+KEYS = ("format", "name", "description", "import_from", *TABLES)
+
+
+def parse(raw: dict[str, Any], name: str = "", folders: Sequence[Path] = ()) -> Recipe:
+    """A recipe out of what TOML gave; every fault is one sentence that names its key."""
+    said = Faults()
+    for key in raw:
+        if key not in KEYS:
+            said.add(key, f"is not a known key{suggestion(key, KEYS)}")
+    if raw.get("format", FORMAT) != FORMAT:
+        said.add("format", f"must be {FORMAT}: this is what this version reads, not {raw['format']!r}")
+    search = (*(Path(folder) for folder in raw.get("import_from", ())), *folders)
+
+    def part(
+        registry: Registry, at: str, table: Any, key: str = "name", extra: Sequence[str] = ()
+    ) -> Any:  # a Part, or None with the faults noted
+        return _part(said, registry, at, table, key, search, extra)
+
+    data = said.table("data", raw.get("data", {}))
+    model = part(MODELS, "model", raw.get("model", {}))
+    source = part(SOURCES, "data", {k: v for k, v in data.items() if k != "partition"}, "source")
+    partition = part(PARTITIONS, "data.partition", _named(data.get("partition", "iid"), "kind"), "kind")
+    listed = raw.get("algorithm", [])
+    several = listed if isinstance(listed, list) else [listed]
+    if not several:
+        said.add("algorithm", "is missing: a recipe needs an [algorithm] table, or several [[algorithm]]")
+    algorithms = [_labelled(part(ALGORITHMS, "algorithm", each, extra=("label",)), each, said) for each in several]
+    made = {
+        "tree": said.make(TreeTable, "tree", raw),
+        "train": said.make(TrainTable, "train", raw),
+        "evaluate": said.make(EvaluateTable, "evaluate", raw),
+        "engine": said.make(EngineTable, "engine", raw),
+        "delays": said.make(DelaysTable, "delays", raw) if "delays" in raw else None,
+        "periods": _periods(said, raw),
+    }
+    said.raise_if_any()
+    paths = any(":" in p.name for p in (source, partition, model, *algorithms) if p is not None)
+    recipe = Recipe(
+        name=str(raw.get("name", name)),
+        description=str(raw.get("description", "")),
+        source=source,
+        partition=partition,
+        model=model,
+        algorithms=tuple(algorithms),
+        import_from=tuple(str(folder) for folder in search) if paths else (),
+        **made,
+    )
+    check_together(recipe, said)
+    said.raise_if_any()
+    return recipe
+
+
+def check_together(recipe: Recipe, said: "Faults") -> None:
+    """What can only be seen when tables meet."""
+    try:
+        tree = recipe.tree.build()
+    except UserError as error:
+        said.faults.append(str(error))
+        return
+    if len(recipe.periods) != tree.tiers - 1:
+        names = "tau and pi" if tree.tiers == 3 else f"a list of {tree.tiers - 1}"
+        names = "tau alone" if tree.tiers == 2 else names
+        said.add("periods", f"a tree of {tree.tiers} tiers needs {names}, not {list(recipe.periods)}", joint=":")
+    elif recipe.train.iterations % (cloud := prod(recipe.periods)):
+        below = recipe.train.iterations // cloud * cloud
+        product = " * ".join(map(str, recipe.periods))
+        near = f"{below} or {below + cloud}" if below else str(cloud)
+        said.add(
+            "train.iterations", f"= {recipe.train.iterations} is not a multiple of {product} = {cloud}; try {near}"
+        )
+    samples = recipe.source.made.samples
+    if samples is not None and tree.n_workers > samples:
+        said.add("tree", f"has {tree.n_workers} workers, more than the {samples} samples of data.source")
+    for part in recipe.algorithms:
+        needs = part.made.tiers
+        if needs is not None and needs != recipe.placed(part)[0].tiers:
+            way = "; set tree.flatten = true" if needs == 2 else ""
+            said.add("tree", f"has {tree.tiers} tiers and {part.label} is an algorithm for {needs}{way}")
+    labels = [part.label for part in recipe.algorithms]
+    for label in sorted({label for label in labels if labels.count(label) > 1}):
+        said.add("algorithm", f"two algorithms are called '{label}': give each a label of its own", joint=":")
+
+
+class Faults:
+    """Collects what is wrong, so that a user sees all of it at once."""
+
+    def __init__(self) -> None:
+        self.faults: list[str] = []
+
+    def add(self, key: str, what: str, joint: str = "") -> None:
+        self.faults.append(f"{key}{joint} {what}")
+
+    def table(self, key: str, value: Any) -> dict[str, Any]:
+        if isinstance(value, dict):
+            return value
+        self.add(key, f"must be a table, not {value!r}")
+        return {}
+
+    def make(self, kind: Any, key: str, raw: dict[str, Any]) -> Any:
+        """The table as a `kind`, or None with the faults noted."""
+        values = self.table(key, raw.get(key, {}))
+        wrong = faults(kind, values)
+        for name, what in wrong:
+            in_recipe = what.replace(f"a parameter of {kind.__name__}", f"a key of [{key}]")
+            self.add(f"{key}.{name}", in_recipe.replace(f": {kind.__name__} needs it", ""))
+        return None if wrong else kind(**{name: _frozen(value) for name, value in values.items()})
+
+    def raise_if_any(self) -> None:
+        if self.faults:
+            raise UserError("\n".join(self.faults))
+
+
+def _part(
+    said: Faults, registry: Registry, at: str, table: Any, key: str, search: tuple[Path, ...], extra: Sequence[str]
+) -> Any:
+    values = said.table(at, table)
+    if key not in values:
+        said.add(f"{at}.{key}", f"is missing: name a {registry.kind}, one of {', '.join(registry.names())}")
+        return None
+    name = values[key]
+    try:
+        kind = registry.get(str(name), search)
+    except UserError as error:
+        said.add(f"{at}.{key}", str(error), joint=":")
+        return None
+    if not (isinstance(kind, type) and is_dataclass(kind)):
+        said.add(f"{at}.{key}", f"{name} is not a dataclass, as every {registry.kind} is", joint=":")
+        return None
+    if registry is ALGORITHMS and not issubclass(kind, Algorithm):
+        said.add(f"{at}.{key}", f"{name} is not a hiermo.Algorithm", joint=":")
+        return None
+    own = {k: v for k, v in values.items() if k != key and k not in extra}
+    wrong = faults(kind, own)
+    for option, what in wrong:
+        said.add(f"{at}.{option}", what)
+    return None if wrong else Part(str(name), kind(**{k: _frozen(v) for k, v in own.items()}))
+
+
+def _labelled(part: Part | None, table: Any, said: Faults) -> Any:
+    if part is None:
+        return None
+    label = table.get("label", part.name.rpartition(":")[2])
+    if not isinstance(label, str) or not label or label.startswith(".") or any(c in '/\\:*?"<>|' for c in label):
+        said.add("algorithm.label", f"must be usable as the name of a folder, not {label!r}")
+    return replace(part, label=str(label))
+
+
+def _named(value: Any, key: str) -> Any:
+    """`partition = "iid"` is short for `partition = { kind = "iid" }`."""
+    return {key: value} if isinstance(value, str) else value
+
+
+def _periods(said: Faults, raw: dict[str, Any]) -> tuple[int, ...]:
+    given = raw.get("periods")
+    if isinstance(given, list):
+        if not given or any(type(p) is not int or p < 1 for p in given):
+            said.add("periods", f"must be whole numbers of at least 1, not {given}")
+        return tuple(given)
+    table = said.make(PeriodsTable, "periods", raw)
+    return () if table is None else (table.tau,) if table.pi is None else (table.tau, table.pi)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def to_dict(recipe: Recipe) -> dict[str, Any]:
+    """The recipe with every default written out, as TOML can say it."""
+    tables: dict[str, Any] = {
+        "format": FORMAT,
+        "name": recipe.name,
+        "description": recipe.description,
+        "import_from": list(recipe.import_from),
+        "data": {
+            "source": recipe.source.name,
+            **recipe.source.values(),
+            "partition": {"kind": recipe.partition.name, **recipe.partition.values()},
+        },
+        "model": {"name": recipe.model.name, **recipe.model.values()},
+        "tree": asdict(recipe.tree),
+        "periods": list(recipe.periods),
+        "train": asdict(recipe.train),
+        "evaluate": asdict(recipe.evaluate),
+        "engine": asdict(recipe.engine),
+        "delays": asdict(recipe.delays) if recipe.delays else None,
+        "algorithm": [{"name": p.name, "label": p.label, **p.values()} for p in recipe.algorithms],
+    }
+    if len(recipe.periods) <= 2:
+        tables["periods"] = dict(zip(("tau", "pi"), recipe.periods, strict=False))
+    if len(recipe.algorithms) == 1:
+        tables["algorithm"] = tables["algorithm"][0]
+    return {key: value for key, value in _plain(tables).items() if value not in ("", [])}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items() if v is not None}
+    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,161 @@
+"""A run directory: the resolved recipe, provenance, metrics, checkpoint and result of one run.
+
+recipe.toml             what is run, every default written out; written first
+provenance.json         with what: versions, commit, machine; one entry per start
+metrics.jsonl           one line per evaluation, after a header line that says what each column is
+checkpoint.safetensors  the whole state of all tiers at one point of the run
+result.json             written last: a directory that has it is finished
+lock                    held by the process that trains
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+import json
+import os
+from pathlib import Path
+import shutil
+import tempfile
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from hiermo.core.errors import UserError
+from hiermo.experiment import recipe_file
+from hiermo.experiment.files import sync_folder, write_json, write_text
+from hiermo.experiment.recipe import FORMAT, Recipe, parse
+
+GROUP = "runs.json"
+
+
+class RunDirectory:
+    """Paths and small files; says in a sentence what is wrong with a directory that is not a run's."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.recipe_path = path / "recipe.toml"
+        self.provenance_path = path / "provenance.json"
+        self.metrics_path = path / "metrics.jsonl"
+        self.checkpoint_path = path / "checkpoint.safetensors"
+        self.result_path = path / "result.json"
+
+    @property
+    def is_run(self) -> bool:
+        return self.recipe_path.is_file()
+
+    def recipe(self) -> Recipe:
+        if not self.is_run:
+            raise UserError(f"{self.path} is not a run directory: it has no {self.recipe_path.name}")
+        try:
+            return parse(recipe_file.read(self.recipe_path))
+        except UserError as error:
+            raise UserError(f"{self.recipe_path}: {error}") from None
+
+    def result(self) -> dict[str, Any] | None:
+        return self._json(self.result_path) if self.result_path.is_file() else None
+
+    def add_provenance(self, entry: dict[str, Any]) -> None:
+        """One entry per start of the run, the first included."""
+        starts = self._json(self.provenance_path)["starts"] if self.provenance_path.is_file() else []
+        write_json(self.provenance_path, {"format": FORMAT, "starts": [*starts, entry]})
+
+    def evaluations(self) -> list[dict[str, Any]]:
+        """The lines of the metrics file but its header; a line that a kill cut short is left out."""
+        if not self.metrics_path.is_file():
+            return []
+        whole = self.metrics_path.read_text(encoding="utf-8").split("\n")[:-1]
+        try:
+            lines = [json.loads(line) for line in whole]
+        except ValueError:
+            raise UserError(f"{self.metrics_path}: damaged: not one JSON object per line") from None
+        return lines[1:]
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Refuses a second process; the lock goes with the process, however it ends."""
+        lock = FileLock(self.path / "lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise UserError(f"{self.path}: another process is running in this directory") from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _json(self, path: Path) -> dict[str, Any]:
+        try:
+            value = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise UserError(f"{path}: damaged: {error}") from None
+        if not isinstance(value, dict) or value.get("format") != FORMAT:
+            found = value.get("format") if isinstance(value, dict) else None
+            raise UserError(f"{path}: has format {found}, and this version of hiermo reads {FORMAT}")
+        return value
+
+
+class Metrics:
+    """The metrics file while a run writes it: every line is on disk before the next checkpoint."""
+
+    def __init__(self, path: Path, columns: dict[str, str], kept: Iterable[dict[str, Any]]) -> None:
+        header = {"format": FORMAT, "columns": columns}
+        write_text(path, "".join(json.dumps(line) + "\n" for line in (header, *kept)))
+        self._file = path.open("a", encoding="utf-8")
+
+    def append(self, line: dict[str, Any]) -> None:
+        self._file.write(json.dumps(line) + "\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def create(out: Path, recipe: Recipe) -> list[RunDirectory]:
+    """Run directories with their recipes, all at once: `out` itself for one algorithm, else one per label below."""
+    if (out / "recipe.toml").exists() or (out / GROUP).exists():
+        raise UserError(f"{out} holds a run already: go on with it by `hiermo resume {out}`, or choose another --out")
+    if out.exists() and not out.is_dir():
+        raise UserError(f"{out} is a file: --out names a directory")
+    single = len(recipe.algorithms) == 1
+    inside = {("" if single else part.label): recipe_file.write(recipe.single(part)) for part in recipe.algorithms}
+    for label in inside:
+        if label and (out / label).exists():
+            raise UserError(f"{out / label} exists already: choose another --out")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        _place(out, inside, group=not single)
+    except OSError as error:
+        raise UserError(f"--out {out}: cannot be written: {error.strerror or error}") from None
+    return [RunDirectory(out / label if label else out) for label in inside]
+
+
+def _place(out: Path, inside: dict[str, str], group: bool) -> None:
+    """Made aside and renamed into place, so that a kill leaves all of it or nothing."""
+    side = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    side.chmod(0o755)
+    try:
+        for label, text in inside.items():
+            (side / label).mkdir(exist_ok=True)
+            write_text(side / label / "recipe.toml", text)
+        if group:
+            write_json(side / GROUP, {"format": FORMAT, "runs": list(inside)})
+        if out.exists():
+            # an existing folder with other things in it: the file that makes it a run goes last
+            for item in sorted(side.iterdir(), key=lambda path: path.name in (GROUP, "recipe.toml")):
+                item.rename(out / item.name)
+        else:
+            side.rename(out)
+        sync_folder(out.parent)
+    finally:
+        shutil.rmtree(side, ignore_errors=True)
+
+
+def opened(path: Path) -> list[RunDirectory]:
+    """The run at `path`, or the runs of the group there."""
+    if not path.is_dir():
+        raise UserError(f"there is no directory {path}")
+    if not (path / GROUP).is_file():
+        directory = RunDirectory(path)
+        directory.recipe()
+        return [directory]
+    return [RunDirectory(path / label) for label in RunDirectory(path)._json(path / GROUP)["runs"]]

@@ -1,0 +1,91 @@
+"""The tables of a recipe whose keys are fixed."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from hiermo.core.errors import UserError
+from hiermo.core.parameter import Count, Range, Seconds
+from hiermo.topology.tree import Tree
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeTable:
+    """`[tree]`: one of the ways to say who is under whom."""
+
+    edges: Count | None = None
+    workers_per_edge: Count | tuple[Count, ...] | None = None
+    workers: Count | None = None  # directly under the cloud: two tiers
+    branching: tuple[Count, ...] | None = None  # children per node, from the cloud downwards
+    groups: tuple[tuple[int, ...], ...] | None = None  # the workers of each edge
+    parents: tuple[tuple[int, ...], ...] | None = None  # any depth, from the workers upwards
+    flatten: bool = False  # two-tier algorithms get the flattened tree and the product of the periods
+
+    def build(self) -> Tree:
+        ways = {
+            "edges": lambda: Tree.regular(edges=self.edges or 0, workers_per_edge=self._per_edge()),
+            "workers": lambda: Tree.branching(self.workers or 0),
+            "branching": lambda: Tree.branching(*self.branching or ()),
+            "groups": lambda: Tree.from_groups(self.groups or ()),
+            "parents": lambda: Tree.from_parents(*self.parents or ()),
+        }
+        given = [name for name in ways if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise UserError(f"tree: give exactly one of {', '.join(ways)}, not {' and '.join(given) or 'none'}")
+        if self.workers_per_edge is not None and given != ["edges"]:
+            raise UserError(f"tree.workers_per_edge goes with tree.edges, not with tree.{given[0]}")
+        return ways[given[0]]()
+
+    def _per_edge(self) -> int | tuple[int, ...]:
+        if self.workers_per_edge is None:
+            raise UserError("tree.workers_per_edge is missing: it goes with tree.edges")
+        return self.workers_per_edge
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeriodsTable:
+    """`[periods]`: iterations per edge round, edge rounds per cloud round."""
+
+    tau: Count
+    pi: Count | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainTable:
+    """`[train]`."""
+
+    iterations: Count
+    batch: Count = 64
+    seed: Annotated[int, Range(ge=0)] = 0
+    until: dict[str, float] | None = None  # stop at the first evaluation that meets all, e.g. { accuracy = 0.95 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateTable:
+    """`[evaluate]`."""
+
+    every: Count = 1  # cloud rounds
+    train: bool | Count = False  # also on the training set: true, or a fixed sample of so many
+    batch: Count = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineTable:
+    """`[engine]`."""
+
+    name: Literal["stacked", "pernode"] = "stacked"
+    device: str = "cpu"
+    dtype: Literal["float32", "float64"] = "float32"
+    threads: Count | None = None  # as many as torch would use
+    checkpoint_s: Seconds = 10.0  # at least this long between two checkpoints
+
+
+@dataclass(frozen=True, kw_only=True)
+class DelaysTable:
+    """`[delays]`: mean delays in seconds, in the paper's letters; a communication delay is up plus down."""
+
+    theta_w: Seconds = 0.0  # one iteration of a worker
+    theta_e: Seconds = 0.0  # one merge at an edge
+    theta_c: Seconds = 0.0  # one merge at the cloud
+    phi_w2e: Seconds = 0.0  # worker to edge and back
+    phi_e2c: Seconds = 0.0  # edge to cloud and back
+    phi_w2c: Seconds = 0.0  # worker to cloud and back, for two-tier algorithms

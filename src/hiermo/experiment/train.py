@@ -1,0 +1,171 @@
+"""Trains one run directory to its end: evaluates, checkpoints, stops early, and goes on after a kill.
+
+Logging, checkpoints and early stop are statements in one `for` body; the caller shows progress in another.
+"""
+
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from math import isfinite
+from time import monotonic
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hiermo.core.errors import Diverged, UserError
+from hiermo.core.until import reached
+from hiermo.engine.run import run
+from hiermo.engine.state import State, from_arrays
+from hiermo.experiment import checkpoint
+from hiermo.experiment.assemble import tensors
+from hiermo.experiment.files import write_json
+from hiermo.experiment.provenance import now, provenance
+from hiermo.experiment.recipe import FORMAT, Recipe
+from hiermo.experiment.run_directory import Metrics, RunDirectory
+from hiermo.problems.supervised import Supervised
+
+COLUMNS = {
+    "iteration": "local iterations done by every worker",
+    "cloud_round": "cloud aggregations done",
+    "seconds": "wall-clock seconds of training so far, evaluation included",
+    "loss": "loss of the cloud model on the test set",
+    "accuracy": "share of the test set that the cloud model classifies rightly",
+    "train_loss": "loss of the cloud model on the training set, or the fixed sample of it",
+    "train_accuracy": "share of the training set, or the fixed sample of it, that it classifies rightly",
+}
+
+
+PLACE = ("iteration", "cloud_round", "seconds")
+
+
+class Progress(NamedTuple):
+    """Where a run stands, after an edge merge."""
+
+    t: int
+    cloud_round: int
+    metrics: dict[str, float]  # of the last evaluation
+    elapsed_s: float
+
+
+class Interrupted(Exception):  # noqa: N818 - the user's wish, not an error
+    """The run stopped on request, after a checkpoint."""
+
+
+def train(
+    directory: RunDirectory, recipe: Recipe, problem: Supervised, stop: Callable[[], bool] = lambda: False
+) -> Iterator[Progress]:
+    """Yields progress at every edge merge; the directory holds the result when it ends.
+
+    `stop` is asked at every edge merge; if it says so, a checkpoint is written and Interrupted raised.
+    """
+    (part,) = recipe.algorithms
+    tree, periods = recipe.placed(part)
+    goal, until = recipe.train.iterations, recipe.train.until or {}
+    with directory.locked():
+        started = now()
+        directory.result_path.unlink(missing_ok=True)
+        directory.add_provenance(provenance(recipe.train.seed, problem.threads, recipe.engine.device))
+        good, before_s, lines = restore(directory, recipe, problem)
+        metrics = Metrics(directory.metrics_path, columns(problem), lines)
+        done = good is not None and bool(lines) and _is_end(lines[-1], good.t, goal, until)
+        begun = saved = monotonic()
+        states = run(
+            part.made,
+            tree,
+            problem,
+            periods=periods,
+            iterations=goal,
+            seed=recipe.train.seed,
+            every="edge",
+            start=good,
+            engine=recipe.engine.name,
+        )
+        try:
+            for state in () if done else states:
+                elapsed_s = before_s + monotonic() - begun
+                if state.rounds > (good.rounds if good else 0) and is_due(state.rounds, state.t, recipe):
+                    lines.append(
+                        {**dict(zip(PLACE, (state.t, state.rounds, elapsed_s), strict=True)), **measure(problem, state)}
+                    )
+                    metrics.append(lines[-1])
+                    done = _is_end(lines[-1], state.t, goal, until)
+                good, stopping = state, stop()
+                if done or stopping or monotonic() - saved >= recipe.engine.checkpoint_s:
+                    checkpoint.save(directory.checkpoint_path, good, elapsed_s)
+                    saved = monotonic()
+                yield Progress(state.t, state.rounds, lines[-1] if lines else {}, elapsed_s)
+                if done:
+                    break
+                if stopping:
+                    raise Interrupted
+        except Diverged:
+            if good is not None:
+                checkpoint.save(directory.checkpoint_path, good, before_s + monotonic() - begun)
+            raise
+        finally:
+            metrics.close()
+        assert good is not None
+        write_json(directory.result_path, result_of(directory, recipe, problem, good, lines[-1], started))
+
+
+def is_due(rounds: int, t: int, recipe: Recipe) -> bool:
+    """Whether there is an evaluation after this cloud round: at every k-th and at the last."""
+    return rounds % recipe.evaluate.every == 0 or t == recipe.train.iterations
+
+
+def restore(directory: RunDirectory, recipe: Recipe, problem: Supervised) -> tuple[State | None, float, list[Any]]:
+    """The last checkpoint, the seconds before it, and the evaluations up to it that this horizon has."""
+    if not directory.checkpoint_path.is_file():
+        return None, 0.0, []
+    (part,) = recipe.algorithms
+    arrays, place, before_s = checkpoint.load(directory.checkpoint_path)
+    x, (tree, _) = problem.initial(recipe.train.seed), recipe.placed(part)
+    try:
+        state = from_arrays(part.made, x, tree.tiers, tensors(arrays, recipe.engine.device), place)
+    except UserError as error:
+        raise UserError(f"{directory.checkpoint_path}: {error}") from None
+    lines = [line for line in directory.evaluations() if line["iteration"] <= state.t]
+    return state, before_s, [line for line in lines if is_due(line["cloud_round"], line["iteration"], recipe)]
+
+
+def measure(problem: Supervised, state: State) -> dict[str, float]:
+    metrics = problem.evaluate(state.model, state.model_buffers)
+    if not all(map(isfinite, metrics.values())):
+        root = len(state.tiers) - 1
+        raise Diverged("the loss", root, 0, state.t, len(state.tiers))
+    return metrics
+
+
+def columns(problem: Supervised) -> dict[str, str]:
+    return {name: COLUMNS.get(name, "a metric of the cloud model") for name in (*PLACE, *problem.metric_names)}
+
+
+def _is_end(line: dict[str, Any], t: int, goal: int, until: dict[str, float]) -> bool:
+    """Whether the evaluation at iteration t is the run's last."""
+    return bool(line["iteration"] == t and (t == goal or (until and reached(until, line))))
+
+
+def result_of(
+    directory: RunDirectory, recipe: Recipe, problem: Supervised, state: State, line: dict[str, Any], started: str
+) -> dict[str, Any]:
+    """What `--json` prints; all but seconds, started, finished and the directory is a function of recipe and seed."""
+    (part,) = recipe.algorithms
+    values = {name: value for name, value in line.items() if name not in PLACE}
+    return {
+        "format": FORMAT,
+        "algorithm": part.name,
+        "label": part.label,
+        "seed": recipe.train.seed,
+        "iterations": state.t,
+        "cloud_rounds": state.rounds,
+        "accuracy": values.pop("accuracy", None),
+        "loss": values.pop("loss"),
+        **values,
+        "stopped_by": "iterations" if state.t == recipe.train.iterations else "until",
+        "data": recipe.source.name,
+        "model": recipe.model.name,
+        "parameters": problem.dimension,
+        "model_sha256": sha256(np.ascontiguousarray(state.model.cpu()).tobytes()).hexdigest(),
+        "seconds": line["seconds"],
+        "started": started,
+        "finished": now(),
+    }

@@ -1,0 +1,53 @@
+"""A torch module as one flat vector of trainable parameters, its running statistics apart."""
+
+from collections.abc import Iterable
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+class Layout:
+    """Where each named tensor lies in a flat vector."""
+
+    def __init__(self, named: Iterable[tuple[str, Tensor]]) -> None:
+        self.shapes = {name: tuple(tensor.shape) for name, tensor in named}
+        self.lengths = [prod(shape) for shape in self.shapes.values()]
+        self.size = sum(self.lengths)
+
+    def flatten(self, named: dict[str, Tensor], dtype: torch.dtype) -> Tensor:
+        """One vector `[d]`."""
+        parts = [named[name].detach().reshape(-1).to(dtype) for name in self.shapes]
+        return torch.cat(parts) if parts else torch.empty(0, dtype=dtype)
+
+    def views(self, x: Tensor) -> dict[str, Tensor]:
+        """Named views into `x`, which is `[d]` or `[n, d]`."""
+        parts = torch.split(x, self.lengths, dim=-1)
+        return {
+            name: part.view(*x.shape[:-1], *shape)
+            for (name, shape), part in zip(self.shapes.items(), parts, strict=True)
+        }
+
+
+class Flat:
+    """Parameters and statistics of a module; frozen parameters stay in the module, the same for all."""
+
+    def __init__(self, module: nn.Module) -> None:
+        self.parameters = Layout((name, p) for name, p in module.named_parameters() if p.requires_grad)
+        self.buffers = Layout(module.named_buffers())
+
+    def vector(self, module: nn.Module, dtype: torch.dtype) -> Tensor:
+        return self.parameters.flatten(dict(module.named_parameters()), dtype)
+
+    def statistics(self, module: nn.Module, dtype: torch.dtype) -> Tensor:
+        return self.buffers.flatten(dict(module.named_buffers()), dtype)
+
+    def load(self, module: nn.Module, x: Tensor, statistics: Tensor | None = None) -> nn.Module:
+        """Write a flat model into the module, as for export."""
+        own: dict[str, Any] = dict(module.named_parameters()) | dict(module.named_buffers())
+        views = self.parameters.views(x) | ({} if statistics is None else self.buffers.views(statistics))
+        with torch.no_grad():
+            for name, value in views.items():
+                own[name].copy_(value)
+        return module

@@ -1,0 +1,1 @@
+"""Its presence puts this folder on the path: tests say `from helpers import ...`."""
