@@ -11,13 +11,20 @@ if TYPE_CHECKING:
     from hiermo.algorithms.hiermo import HierMo
     from hiermo.core.algorithm import Algorithm, Model
     from hiermo.core.errors import Diverged, HiermoError, UserError
+    from hiermo.core.problem import Problem
+    from hiermo.data.dataset import Dataset
+    from hiermo.data.load import load_data
+    from hiermo.data.partitioned import Partitioned
     from hiermo.engine.run import run
     from hiermo.engine.state import State
+    from hiermo.models.make import make_model
     from hiermo.problems.quadratic import Quadratic
+    from hiermo.problems.supervised import Supervised
     from hiermo.topology.tree import Tree
 
 __all__ = [
     "Algorithm",
+    "Dataset",
     "Diverged",
     "FedAvg",
     "HierFAVG",
@@ -35,16 +42,22 @@ __all__ = [
 # where each public name lives: imported on first use, so that `import hiermo` and `hiermo --help` do not wait for torch
 _HOME = {
     "Algorithm": "core.algorithm",
+    "Dataset": "data.dataset",
     "Diverged": "core.errors",
     "FedAvg": "algorithms.fedavg",
     "HierFAVG": "algorithms.hierfavg",
     "HierMo": "algorithms.hiermo",
     "HiermoError": "core.errors",
     "Model": "core.algorithm",
+    "Partitioned": "data.partitioned",
+    "Problem": "core.problem",
     "Quadratic": "problems.quadratic",
     "State": "engine.state",
+    "Supervised": "problems.supervised",
     "Tree": "topology.tree",
     "UserError": "core.errors",
+    "load_data": "data.load",
+    "make_model": "models.make",
     "run": "engine.run",
 }
 

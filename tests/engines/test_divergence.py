@@ -20,13 +20,15 @@ def diverged(algorithm, problem, engine, tree=TREE, periods=(4, 2), **options):
     return found.value
 
 
-def first_not_finite(curvature, tau, pi):
-    """(worker, t) of the first number that is not finite in HierFAVG with eta = 1, equal data and d = 1, from x = 1."""
+def first_not_finite(eta, curvature, tau, pi):
+    """(what, worker, t) of the first number that is not finite in HierFAVG on equal data with d = 1, from x = 1."""
     x = [1.0] * 4
     for t in range(1, 81):
-        x = [x[i] - curvature[i] * x[i] for i in range(4)]
-        if broken := [i for i in range(4) if not isfinite(x[i])]:
-            return broken[0], t
+        g = [curvature[i] * x[i] for i in range(4)]
+        x = [x[i] - eta * g[i] for i in range(4)]
+        for i in range(4):
+            if not isfinite(x[i]):
+                return "the model" if isfinite(g[i]) else "the gradient", i, t
         if t % tau == 0:
             x = [(x[0] + x[1]) / 2] * 2 + [(x[2] + x[3]) / 2] * 2
         if t % (tau * pi) == 0:
@@ -38,14 +40,15 @@ def first_not_finite(curvature, tau, pi):
 @pytest.mark.parametrize("every", ["cloud", "iteration"])
 @pytest.mark.parametrize(("tau", "pi"), [(40, 1), (4, 2), (1, 1), (1, 10)])
 @pytest.mark.parametrize("worker", [0, 2, 3])
-def test_too_large_a_step_names_worker_and_first_iteration(worker, tau, pi, every, engine):
-    curvature = [1e30 if i == worker else 0.5 for i in range(4)]
-    expected = first_not_finite(curvature, tau, pi)
-    assert expected[0] == worker
+@pytest.mark.parametrize(("what", "eta", "steep"), [("the gradient", 1.0, 1e30), ("the model", 1e30, 1.0)])
+def test_too_large_a_step_names_worker_and_first_iteration(what, eta, steep, worker, tau, pi, every, engine):
+    curvature = [steep if i == worker else steep * 1e-30 for i in range(4)]
+    expected = first_not_finite(eta, curvature, tau, pi)
+    assert expected[:2] == (what, worker)
     problem = hiermo.Quadratic(A=[[[c]] for c in curvature], b=np.zeros((4, 1)), sizes=[1] * 4, x0=[1.0])
-    error = diverged(hiermo.HierFAVG(eta=1.0), problem, engine, periods=(tau, pi), every=every)
-    assert (error.node, error.t, error.tier) == (*expected, 0)
-    assert f"of worker {worker} (tier 0) is not finite at iteration {expected[1]}" in str(error)
+    error = diverged(hiermo.HierFAVG(eta=eta), problem, engine, periods=(tau, pi), every=every)
+    assert (error.what, error.node, error.t, error.tier) == (*expected, 0)
+    assert f"{what} of worker {worker} (tier 0) is not finite at iteration {expected[2]}" in str(error)
 
 
 class NotANumberAt(hiermo.Quadratic):

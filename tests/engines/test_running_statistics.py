@@ -80,6 +80,24 @@ def test_going_on_from_saved_arrays_gives_the_same_bits(engine):
             assert_same_bits(after, expected)
 
 
+class BreaksAfterSix(Counting):
+    """Worker 1 has no gradient once its statistics are above 10 + 6 * 2: they decide when, not the iteration."""
+
+    def grad(self, seed, t, workers, x, buffers=None):
+        g = super().grad(seed, t, workers, x, buffers)
+        for row, worker in enumerate(workers):
+            if worker == 1 and buffers[row, 0] > 22:
+                g[row] = np.nan
+        return g
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_search_for_the_broken_iteration_starts_from_the_old_statistics(engine):
+    with pytest.raises(hiermo.Diverged) as error:
+        list(hiermo.run(hiermo.HierMo(), TREE, BreaksAfterSix(), periods=(10, 1), iterations=10, engine=engine))
+    assert (error.value.node, error.value.t) == (1, 7)
+
+
 @dataclass(frozen=True, kw_only=True)
 class OneEdge(hiermo.HierFAVG):
     """Only worker 1, then edge 0, then worker 2 do anything."""

@@ -34,12 +34,12 @@ def agree(algorithm, tree, data):
 
 
 @given(of_any_depth, trees(), st.data())
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_on_any_tree(algorithm, tree, data):
     agree(algorithm, tree, data)
 
 
 @given(st.builds(FedAvg, eta=etas), trees(tiers=st.just(2)), st.data())
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 def test_fedavg_on_two_tiers(algorithm, tree, data):
     agree(algorithm, tree, data)

@@ -59,7 +59,7 @@ class Algorithm(ABC):
         return adopt(w, down)
 
     def survey(self, w: Any, down: Any, full_grad: Gradient) -> Any:
-        """-> `asks(...)`; its mean is adopted by the root and by each worker's `down`."""
+        """-> `asks(...)`; its mean is adopted by every aggregator and by each worker's `down`."""
         raise TypeError(f"{type(self).__name__} has `asks` but no `survey`")
 
     def bind(self, setting: Setting) -> "Algorithm":

@@ -13,9 +13,13 @@ class Diverged(HiermoError, ArithmeticError):  # noqa: N818 - a fact about the r
     """A number stopped being finite; says what, at which node, in which iteration."""
 
     def __init__(self, what: str, tier: int, node: int, t: int, tiers: int) -> None:
-        self.what, self.tier, self.node, self.t = what, tier, node, t
-        super().__init__(
-            f"{what} of {node_name(tier, node, tiers)} (tier {tier}) is not finite at iteration {t}; "
+        super().__init__(what, tier, node, t, tiers)
+        self.what, self.tier, self.node, self.t, self.tiers = what, tier, node, t, tiers
+
+    def __str__(self) -> str:
+        name = node_name(self.tier, self.node, self.tiers)
+        return (
+            f"{self.what} of {name} (tier {self.tier}) is not finite at iteration {self.t}; "
             "a smaller eta or less momentum usually helps"
         )
 

@@ -6,6 +6,7 @@ for recipes alike.
 
 from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
+from math import inf
 from numbers import Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -31,16 +32,16 @@ class Range(NamedTuple):
 
     def __str__(self) -> str:
         """In words: `at least 1`, `above 0`, `in [0, 1)`."""
-        if self.lt is None and self.le is None:
+        if self.lt in (None, inf) and self.le is None:
             return f"at least {self.ge:g}" if self.ge is not None else f"above {self.gt:g}"
         low = f"[{self.ge:g}" if self.ge is not None else f"({self.gt:g}" if self.gt is not None else "(-inf"
         return f"in {low}, {self.le:g}]" if self.le is not None else f"in {low}, {self.lt:g})"
 
 
 Momentum = Annotated[float, Range(ge=0, lt=1)]
-Rate = Annotated[float, Range(gt=0)]
+Rate = Annotated[float, Range(gt=0, lt=inf)]
 Count = Annotated[int, Range(ge=1)]
-Seconds = Annotated[float, Range(ge=0)]
+Seconds = Annotated[float, Range(ge=0, lt=inf)]
 
 
 def options(kind: Any) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What an engine asks of a problem. A model is one flat vector; workers are numbered from 0."""
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 from hiermo.core.plan import Nodes
@@ -17,10 +18,6 @@ class Problem(Protocol):
         """The common starting model `[d]`, a function of the seed."""
         ...
 
-    def initial_buffers(self) -> Any:
-        """Running statistics of the model (BatchNorm) as one vector `[b]`, or None where it has none."""
-        ...
-
     def grad(self, seed: int, t: int, workers: Nodes, x: Any, buffers: Any = None) -> Any:
         """Gradients `[m, d]` of `workers` at `x` `[m, d]` on their batches of iteration t.
 
@@ -35,3 +32,14 @@ class Problem(Protocol):
     def evaluate(self, x: Any, buffers: Any = None) -> dict[str, float]:
         """Metrics of one model `[d]`, `loss` among them."""
         ...
+
+
+def computing(problem: Problem) -> AbstractContextManager[Any]:
+    """Entered by the engine while it computes: `problem.computing()` where there is one, as for settings of threads."""
+    found: AbstractContextManager[Any] = getattr(problem, "computing", nullcontext)()
+    return found
+
+
+def initial_buffers(problem: Problem) -> Any:
+    """Running statistics of the model (BatchNorm) as one vector `[b]`: `problem.initial_buffers()`, or None."""
+    return getattr(problem, "initial_buffers", lambda: None)()

@@ -43,6 +43,8 @@ def import_path(path: str, search: tuple[Path, ...] = ()) -> Any:
     'Tree'
     """
     module_name, _, attribute = path.partition(":")
+    if not all(part.isidentifier() for part in (*module_name.split("."), attribute)):
+        raise UserError(f"'{path}' is not an import path: write package.module:Name")
     try:
         with _importable_from(search):
             module = import_module(module_name)

@@ -47,5 +47,7 @@ def clip(a: Any, low: float, high: float) -> Any:
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
+    """Numbers take the type of the array beside them."""
     xp = array_namespace(condition)
-    return xp.where(condition, xp.asarray(a), xp.asarray(b))
+    kind = next((each.dtype for each in (a, b) if hasattr(each, "dtype")), None)
+    return xp.where(condition, *(each if hasattr(each, "dtype") else xp.asarray(each, dtype=kind) for each in (a, b)))

@@ -11,7 +11,7 @@ import numpy as np
 from hiermo.core.algorithm import Algorithm
 from hiermo.core.errors import Diverged
 from hiermo.core.plan import Event, Merge, Schedule, Setting, Spread, Step, Survey
-from hiermo.core.problem import Problem
+from hiermo.core.problem import Problem, initial_buffers
 from hiermo.core.record import adopt, of, pick
 from hiermo.engine.stacked import Stacked, Where
 from hiermo.engine.state import State
@@ -21,7 +21,7 @@ from hiermo.topology.tree import Tree
 def begin(algorithm: Algorithm, tree: Tree, problem: Problem, engine: Stacked, setting: Setting) -> State:
     """The state before the first event: every node of a tier alike."""
     records = algorithm.init(problem.initial(setting.seed))
-    statistics = problem.initial_buffers()
+    statistics = initial_buffers(problem)
     return State(
         tiers=tuple(engine.fill(of(records, k), n) for k, n in enumerate(tree.counts)),
         down=engine.fill(pick(of(algorithm.down, 0), of(records, 1)), tree.counts[1]),
@@ -163,10 +163,14 @@ class Loop:
         means = engine.each(a.survey, state.tiers[0], self.received(state, here.nodes), where=here, grad=full)
         for k in range(1, self.tree.tiers):
             means = engine.mean(means, self.sizes[k - 1], self.tree.parents[k - 1], self.tree.counts[k])
-        root = engine.each(adopt, state.tiers[-1], means, where=self.where(self.tree.tiers - 1, None, event.t))
-        answer = engine.take(means, np.zeros(self.tree.counts[1], int))
-        down = engine.each(adopt, state.down, answer, where=self.where(1, None, event.t))
-        return replace(state, tiers=(*state.tiers[:-1], root), down=down)
+
+        def told(record: Any, tier: int) -> Any:
+            answer = engine.take(means, np.zeros(self.tree.counts[tier], int))
+            return engine.each(adopt, record, answer, where=self.where(tier, None, event.t))
+
+        # every aggregator is told, or an edge would send stale answers down in the middle of a cloud round
+        above = [told(state.tiers[k], k) for k in range(1, self.tree.tiers)]
+        return replace(state, tiers=(state.tiers[0], *above), down=told(state.down, 1))
 
     def put(self, state: State, tier: int, nodes: Any, new: Any, statistics: Any = None) -> State:
         """The state with the records, and where given the statistics, of some nodes of one tier replaced."""

@@ -5,11 +5,14 @@ from dataclasses import is_dataclass
 from math import prod
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from hiermo.core.algorithm import Algorithm
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import check_values
 from hiermo.core.plan import Event, Merge, Schedule, Setting, Step
-from hiermo.core.problem import Problem
+from hiermo.core.problem import Problem, computing
+from hiermo.core.record import of
 from hiermo.core.until import reached
 from hiermo.engine.loop import Loop, begin
 from hiermo.engine.pernode import PerNode
@@ -52,7 +55,7 @@ def run(
     2 [0.75]
     3 [0.875]
     """
-    periods = tuple(periods)
+    periods = tuple(map(_plain, periods))
     if every not in get_args(Every):
         raise UserError(f"every must be one of {', '.join(map(repr, get_args(Every)))}, not {every!r}")
     if engine not in ENGINES:
@@ -62,9 +65,11 @@ def run(
     if len(problem.sizes) != tree.n_workers:
         raise UserError(f"the problem has data for {len(problem.sizes)} workers, the tree has {tree.n_workers}")
     if start is not None:
-        check_start(start, tree, periods, seed)
+        check_start(start, algorithm, problem, tree, periods, seed)
+        if iterations < start.t:
+            raise UserError(f"iterations = {iterations}: the state to start from has done {start.t} already")
     began = 0 if start is None else start.start if start.periods == periods else start.t
-    check_iterations(iterations, periods, began)
+    check_iterations(iterations := _plain(iterations), periods, began)
 
     setting = Setting(tree, periods, iterations, seed, start=began)
     bound = algorithm.bind(setting)
@@ -75,9 +80,14 @@ def run(
     return _chosen(loop, state, bound.plan(setting), every, until)
 
 
+def _plain(number: Any) -> Any:
+    """numpy's whole numbers are as good as Python's."""
+    return number.item() if isinstance(number, np.integer) else number
+
+
 def _chosen(loop: Loop, state: State, events: Iterator[Event], every: Every, until: Until | None) -> Iterator[State]:
     root = loop.tree.tiers - 1
-    for now, closing in loop.states(state, events, fine=every == "iteration"):
+    for now, closing in _computed(loop.states(state, events, fine=every == "iteration"), loop.problem):
         at_cloud = isinstance(now.event, Merge) and now.event.tier == root
         wanted = {"cloud": at_cloud, "edge": closing and isinstance(now.event, Merge)}
         stop = at_cloud and until is not None and _met(until, now, loop.problem)
@@ -85,6 +95,16 @@ def _chosen(loop: Loop, state: State, events: Iterator[Event], every: Every, unt
             yield now
         if stop:
             return
+
+
+def _computed(states: Iterator[tuple[State, bool]], problem: Problem) -> Iterator[tuple[State, bool]]:
+    """Each state is computed inside `problem.computing()`, and handed out outside of it."""
+    while True:
+        with computing(problem):
+            found = next(states, None)
+        if found is None:
+            return
+        yield found
 
 
 def _met(until: Until, state: State, problem: Problem) -> bool:
@@ -125,11 +145,16 @@ def check_iterations(iterations: int, periods: Sequence[int], began: int = 0) ->
         raise UserError(f"iterations = {iterations} is not a multiple of {product} = {cloud}{after}; try {near}")
 
 
-def check_start(start: State, tree: Tree, periods: Sequence[int], seed: int) -> None:
+def check_start(
+    start: State, algorithm: Algorithm, problem: Problem, tree: Tree, periods: Sequence[int], seed: int
+) -> None:
     """Refuses to go on from a state of another run."""
-    counts = tuple(tier.x.shape[0] for tier in start.tiers)
+    counts = tuple(tier[0].shape[0] for tier in start.tiers)
     if counts != tree.counts:
         raise UserError(f"start: the state is of a tree with {counts} nodes per tier, this one has {tree.counts}")
+    records = algorithm.init(problem.initial(seed))
+    if any(tier._fields != of(records, k)._fields for k, tier in enumerate(start.tiers)):
+        raise UserError(f"start: the state is not one of {type(algorithm).__name__}: it has other fields")
     if start.seed != seed:
         raise UserError(f"start: the state is of a run with seed {start.seed}; pass seed={start.seed}")
     if tuple(periods) != start.periods and (start.t - start.start) % prod(start.periods):

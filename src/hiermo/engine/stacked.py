@@ -77,7 +77,7 @@ class Stacked:
         return type(messages)(*(self.average(field, sizes, group, n) for field in messages))
 
     def average(self, rows: Any, sizes: Any, group: Any, n: int) -> Any:
-        """Children are added in the order of their index in float64 and cast once: the same bits on every engine."""
+        """Children are added in the order of their index, in float64, and cast once: placement cannot change a bit."""
         xp = array_namespace(rows)
         share = xp.asarray(sizes / totals(sizes, group, n), dtype=xp.float64, device=device(rows))[:, None]
         result = xp.zeros((n, rows.shape[1]), dtype=xp.float64, device=device(rows))
@@ -100,8 +100,8 @@ class Stacked:
         if field.dtype == object:
             return None  # exact numbers are finite
         # a sum is one cheap pass and is never finite where a term is not; that it can overflow by itself needs a look
-        suspects = np.asarray(xp.isfinite(xp.sum(field, axis=-1)) == False)  # noqa: E712 - elementwise
-        return next((int(i) for i in np.flatnonzero(suspects) if not bool(xp.all(xp.isfinite(field[int(i)])))), None)
+        (suspects,) = xp.nonzero(~xp.isfinite(xp.sum(field, axis=-1)))
+        return next((int(i) for i in suspects if not bool(xp.all(xp.isfinite(field[int(i)])))), None)
 
 
 def totals(sizes: Any, group: Any, n: int) -> Any:

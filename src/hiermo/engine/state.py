@@ -9,7 +9,7 @@ from hiermo.core.plan import Event
 from hiermo.core.record import of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class State:
     """Every tier's record and where the run stands; a run can go on from it.
 

@@ -1,6 +1,7 @@
 """Quadratic losses with closed-form gradients: the test bench of every algorithm."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,12 @@ class Quadratic:
 
     def __init__(self, A: Any, b: Any, sizes: Sequence[int], x0: Any = None) -> None:  # noqa: N803 - the paper's letter
         self.A, self.b, self.sizes = _numbers(A), _numbers(b), np.asarray(sizes)
-        if self.A.ndim != 3 or self.A.shape != (*self.b.shape, self.b.shape[-1]) or len(self.sizes) != len(self.b):
+        if (
+            self.A.ndim != 3
+            or self.b.ndim != 2
+            or self.A.shape != (*self.b.shape, self.b.shape[-1])
+            or len(self.sizes) != len(self.b)
+        ):
             shapes = f"A {self.A.shape}, b {self.b.shape}, sizes {self.sizes.shape}"
             raise UserError(f"Quadratic needs A [n, d, d], b [n, d] and sizes [n], not {shapes}")
         if not (self.sizes > 0).all():
@@ -31,11 +37,11 @@ class Quadratic:
         if self.x0.shape != self.b.shape[1:]:
             raise UserError(f"Quadratic: x0 must be [{self.b.shape[1]}], not {list(self.x0.shape)}")
 
+    def computing(self) -> AbstractContextManager[None]:
+        return np.errstate(over="ignore", invalid="ignore")  # the engine says what broke, and where
+
     def initial(self, seed: int) -> Any:
         return self.x0
-
-    def initial_buffers(self) -> None:
-        return None
 
     def grad(self, seed: int, t: int, workers: Nodes, x: Any, buffers: Any = None) -> Any:
         return self.full_grad(workers, x)
@@ -51,8 +57,8 @@ class Quadratic:
 
     def minimiser(self) -> Any:
         """x* of the weighted loss."""
-        p = (self.sizes / self.sizes.sum())[:, None]
-        return np.linalg.solve((p[:, :, None] * self.A).sum(0), (p * self.b).sum(0))
+        p, A, b = (self.sizes / self.sizes.sum())[:, None], self.A.astype(float), self.b.astype(float)  # noqa: N806
+        return np.linalg.solve((p[:, :, None] * A).sum(0), (p * b).sum(0))
 
 
 def _numbers(values: Any) -> Any:

@@ -38,7 +38,7 @@ class Tree:
     @classmethod
     def regular(cls, *, edges: int, workers_per_edge: int | Sequence[int]) -> "Tree":
         """Three tiers; `workers_per_edge` is one number, or one per edge."""
-        each = [workers_per_edge] * edges if isinstance(workers_per_edge, int) else list(workers_per_edge)
+        each = [workers_per_edge] * edges if isinstance(workers_per_edge, (int, np.integer)) else list(workers_per_edge)
         if edges < 1 or len(each) != edges or min(each, default=0) < 1:
             raise UserError(f"a tree needs at least one edge and one worker per edge, not {edges} edges with {each}")
         return cls(np.repeat(np.arange(edges), each), np.zeros(edges, int))

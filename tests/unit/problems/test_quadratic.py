@@ -5,6 +5,7 @@ import pytest
 
 from helpers import quadratic
 from hiermo import Quadratic, UserError
+from hiermo.core.problem import initial_buffers
 
 PROBLEM = quadratic(n=4, d=3)
 
@@ -68,7 +69,7 @@ def test_rationals_are_kept_exact():
 
 
 def test_has_no_running_statistics():
-    assert PROBLEM.initial_buffers() is None
+    assert initial_buffers(PROBLEM) is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,24 @@
+"""Data by name, divided among workers, in one call."""
+
+from pathlib import Path
+from typing import Any
+
+from hiermo.data.directory import data_directory
+from hiermo.data.partition import PARTITIONS
+from hiermo.data.partitioned import Partitioned, PartitionRule, partition
+from hiermo.data.sources import SOURCES
+
+
+def load_data(
+    source: str | Any, *, workers: int, by: str | PartitionRule = "iid", seed: int = 0, directory: Path | None = None
+) -> Partitioned:
+    """A data set, divided among `workers` `by` a rule; names are those of `hiermo list datasets`.
+
+    A name stands for a source or a rule without options; objects such as `Dirichlet(alpha=0.5)` may be given as well.
+
+    >>> load_data("mnist-5k", workers=4).sizes
+    (1000, 1000, 1000, 1000)
+    """
+    found = SOURCES.get(source)() if isinstance(source, str) else source
+    rule = PARTITIONS.get(by)() if isinstance(by, str) else by
+    return partition(found.load(directory or data_directory()), rule, workers, seed)

@@ -1,0 +1,54 @@
+"""Many workers side by side, each on one intra-op thread.
+
+A sum over threads depends on their number; one thread per worker makes a gradient's bits independent of it, and is no
+slower. Torch's own threads must sleep meanwhile: they spin while they wait, on the cores that the workers need.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cached_property, partial
+
+import torch
+
+Task = Callable[[], None]
+
+
+@contextmanager
+def one_intraop_thread() -> Iterator[None]:
+    """What torch computes here, in this thread, it computes on one thread; may be nested."""
+    before = torch.get_num_threads()
+    if before == 1:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+class Pool:
+    """Runs independent tasks on `threads` threads."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+
+    def run(self, tasks: Sequence[Task]) -> None:
+        if len(tasks) == 1 or self.threads == 1:
+            self.run_in_order(tasks)
+        else:
+            list(self._executor.map(_call, tasks))
+
+    def run_in_order(self, tasks: Sequence[Task]) -> None:
+        with one_intraop_thread():
+            for task in tasks:
+                task()
+
+    @cached_property
+    def _executor(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.threads, "hiermo", partial(torch.set_num_threads, 1))
+
+
+def _call(task: Task) -> None:
+    task()
