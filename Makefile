@@ -22,8 +22,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $(READY)
 
 demo: $(READY)  ## train HierMo, HierFAVG and FedAvg on real digits and draw the curves
-	@rm -rf demo
-	@$(BIN)/hiermo run quick/digits --out demo
+	@$(BIN)/hiermo run quick/digits
 
 test: lint types imports unit  ## everything that must pass: ruff, mypy, import-linter, pytest
 
@@ -49,4 +48,4 @@ wheel: $(READY)  ## build the wheel into dist/
 	@$(BIN)/python -m build --wheel
 
 clean:  ## remove the virtual environment and what was built
-	@rm -rf $(VENV) dist build demo
+	@rm -rf $(VENV) dist build

@@ -31,11 +31,16 @@ __all__ = [
     "HierMo",
     "HiermoError",
     "Model",
+    "Partitioned",
+    "Problem",
     "Quadratic",
     "State",
+    "Supervised",
     "Tree",
     "UserError",
     "__version__",
+    "load_data",
+    "make_model",
     "run",
 ]
 
