@@ -3,11 +3,11 @@
 Exit codes: 0 done, 1 a bug, 2 the user's input is wrong, 130 interrupted after a checkpoint.
 """
 
-import sys
+from collections.abc import Callable
+from functools import wraps
 from typing import Annotated, Any
 import warnings
 
-import click
 import typer
 
 from hiermo._version import __version__
@@ -45,31 +45,38 @@ def about(
     """Hierarchical federated learning with momentum: workers, edges, cloud."""
 
 
-app.command()(run)
-app.command()(resume)
-app.command()(init)
-app.command("list")(list_things)
-app.command()(doctor)
+def ending(verb: Callable[..., None]) -> Callable[..., None]:
+    """The verb with its errors as sentences and exit codes; what is not ours is a bug and keeps its traceback."""
+
+    @wraps(verb)
+    def ended(*args: Any, **kwargs: Any) -> None:
+        try:
+            verb(*args, **kwargs)
+        except HiermoError as error:
+            for line in str(error).splitlines():
+                typer.echo(f"error: {line}", err=True)
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            typer.echo("interrupted", err=True)
+            raise typer.Exit(130) from None
+
+    return ended
+
+
+VERBS: dict[str, Callable[..., None]] = {
+    "run": run,
+    "resume": resume,
+    "init": init,
+    "list": list_things,
+    "doctor": doctor,
+}
+for name, verb in VERBS.items():
+    app.command(name)(ending(verb))
 
 
 def main() -> None:
     warnings.showwarning = _show_warning
-    try:
-        code = app(standalone_mode=False)
-    except click.exceptions.NoArgsIsHelpError as error:
-        typer.echo(error.ctx.get_help() if error.ctx else "")
-        code = 2
-    except click.ClickException as error:
-        error.show()
-        code = error.exit_code
-    except HiermoError as error:
-        for line in str(error).splitlines():
-            typer.echo(f"error: {line}", err=True)
-        code = 2
-    except (KeyboardInterrupt, click.Abort):
-        typer.echo("interrupted", err=True)
-        code = 130
-    sys.exit(code)
+    app()
 
 
 def _show_warning(message: Any, *args: Any, **kwargs: Any) -> None:
