@@ -1,0 +1,55 @@
+"""The code in README and CONTRIBUTING runs, and what they quote is what the files say."""
+
+from pathlib import Path
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def blocks(document: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(), flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+def test_its_code_runs_when_pasted(document, tmp_path):
+    """All blocks one after the other, as a reader would, in a folder that has none of our files."""
+    script = tmp_path / "pasted.py"
+    script.write_text("\n".join(blocks(document)))
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") >= 1
+
+
+def test_the_readme_shows_hiermo_whole():
+    assert (ROOT / "src/hiermo/algorithms/hiermo.py").read_text() in blocks("README.md")
+
+
+def test_the_example_algorithm_is_the_one_explained():
+    explained = blocks("CONTRIBUTING.md")[0]
+    example = (ROOT / "examples/server_momentum.py").read_text()
+    assert explained in example
+    assert len(explained.splitlines()) <= 40
+
+
+def test_links_lead_to_files():
+    for document in ("README.md", "CONTRIBUTING.md"):
+        for target in re.findall(r"\]\(([^)#]+)", (ROOT / document).read_text()):
+            assert (ROOT / target).exists(), f"{document}: {target}"
+
+
+def test_the_example_runs_from_its_recipe(tmp_path):
+    words = ["run", ROOT / "examples/server_momentum.toml", "-s", "train.iterations=40", "--out", tmp_path / "out"]
+    done = subprocess.run([sys.executable, "-m", "hiermo", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "ServerMomentum" in done.stdout
+
+
+def test_make_help_lists_every_target():
+    text = (ROOT / "Makefile").read_text()
+    (phony,) = re.findall(r"^\.PHONY: (.*)$", text, flags=re.MULTILINE)
+    shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert set(re.findall(r"^  make (\w+)", shown, flags=re.MULTILINE)) == set(phony.split())
