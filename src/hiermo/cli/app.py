@@ -56,6 +56,11 @@ def ending(verb: Callable[..., None]) -> Callable[..., None]:
             for line in str(error).splitlines():
                 typer.echo(f"error: {line}", err=True)
             raise typer.Exit(2) from None
+        except BrokenPipeError:
+            raise
+        except OSError as error:  # a full disk, a folder that may not be written
+            typer.echo(f"error: {error}", err=True)
+            raise typer.Exit(2) from None
         except KeyboardInterrupt:
             typer.echo("interrupted", err=True)
             raise typer.Exit(130) from None

@@ -4,6 +4,7 @@ import json
 import sys
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from hiermo.experiment.recipe import Recipe
@@ -23,20 +24,19 @@ def show_plan(recipe: Recipe, as_json: bool) -> None:
         table.add_row(key, f"{told[key]:,}" if isinstance(told[key], int) else str(told[key]))
     console.print(table)
     runs = Table(title="runs", title_justify="left")
-    columns = {
-        "algorithm": "left", "iterations": "right", "cloud rounds": "right", "messages": "right", "bytes sent": "right",
-        "seconds here": "right", "seconds with [delays]": "right",
-    }  # fmt: skip
-    for name, side in columns.items():
-        runs.add_column(name, justify=side)  # type: ignore[arg-type]
+    runs.add_column("algorithm")
+    for name in ("iterations", "rounds", "messages", "sent", "time here"):
+        runs.add_column(name, justify="right")
+    if recipe.delays is not None:
+        runs.add_column(r"by \[delays]", justify="right")
     for run in told["runs"]:
         runs.add_row(
-            run["label"],
+            escape(run["label"]),
             str(run["iterations"]),
             str(run["cloud_rounds"]),
             f"{run['messages']:,}",
             run["traffic"],
-            f"about {run['seconds']:.1f}",
-            "-" if run["simulated_seconds"] is None else f"{run['simulated_seconds']:.1f}",
+            f"about {run['seconds']:.1f} s",
+            *([] if recipe.delays is None else [f"{run['simulated_seconds']:.1f} s"]),
         )
     console.print(runs)

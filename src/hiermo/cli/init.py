@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 
 
-def init(path: Annotated[Path, typer.Argument(help="Where to write it.")] = Path("recipe.toml")) -> None:
+def init(
+    path: Annotated[Path, typer.Argument(metavar="[PATH]", help="Where to write it.")] = Path("recipe.toml"),
+) -> None:
     """Write a commented recipe that runs as it is."""
     from importlib.resources import files
 

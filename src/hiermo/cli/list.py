@@ -13,7 +13,9 @@ class Things(StrEnum):
     recipes = "recipes"
 
 
-def list_things(what: Annotated[Things, typer.Argument(help="What to list.")]) -> None:
+def list_things(
+    what: Annotated[Things, typer.Argument(metavar="algorithms|datasets|models|recipes", help="What to list.")],
+) -> None:
     """List what recipes can name."""
     from rich.console import Console
     from rich.table import Table

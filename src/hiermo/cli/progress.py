@@ -4,6 +4,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from hiermo.experiment.recipe import Recipe
@@ -40,7 +41,7 @@ class Bars:
 
     def add(self, recipe: Recipe) -> "Bar":
         (part,) = recipe.algorithms
-        task = self._progress.add_task(part.label, total=recipe.train.iterations, measured="starting", rate="")
+        task = self._progress.add_task(escape(part.label), total=recipe.train.iterations, measured="starting", rate="")
         return Bar(self._progress, task, recipe)
 
 

@@ -7,7 +7,9 @@ import typer
 
 
 def resume(
-    directory: Annotated[Path, typer.Argument(help="A run directory, or a folder of several that one run made.")],
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A run directory, or a folder of several that one run made.")
+    ],
     iterations: Annotated[int | None, typer.Option(min=1, help="Go on to this iteration.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
@@ -21,6 +23,5 @@ def resume(
         for each in directories:
             extend(each, iterations)
     todo = [each for each in directories if each.result() is None]
-    if todo:
-        train_all(todo, load_problem(todo[0].recipe()))
-    show(directories, directory, as_json)
+    failed = train_all(todo, load_problem(todo[0].recipe()), directory) if todo else []
+    show(directories, directory, as_json, failed)

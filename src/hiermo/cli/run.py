@@ -8,7 +8,9 @@ import typer
 
 
 def run(
-    recipe: Annotated[str, typer.Argument(help="A recipe file, or a shipped one by name, as in quick/digits.")],
+    recipe: Annotated[
+        str, typer.Argument(metavar="RECIPE", help="A recipe file, or a shipped one by name, as in quick/digits.")
+    ],
     settings: Annotated[
         list[str] | None,
         typer.Option("-s", "--set", metavar="KEY=VALUE", help="Change a key of the recipe, as in -s periods.tau=20."),
@@ -37,14 +39,15 @@ def run(
     from hiermo.experiment.run_directory import create
 
     folder = out or fresh_folder(chosen.name)
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
     directories = create(folder, chosen)
     try:
         problem = load_problem(chosen)
     except UserError:
-        discard(directories, folder)
+        discard(directories, folder, made)
         raise
-    train_all(directories, problem)
-    show(directories, folder, as_json)
+    failed = train_all(directories, problem, folder)
+    show(directories, folder, as_json, failed)
 
 
 def fresh_folder(name: str) -> Path:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 import json
 from pathlib import Path
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -28,8 +29,8 @@ def load_problem(recipe: Recipe) -> "Supervised":
         return problem_of(recipe)
 
 
-def train_all(directories: Sequence[RunDirectory], problem: "Supervised") -> None:
-    """Train one after the other; exits with 130 where the user stopped it, with 2 after the last if one diverged."""
+def train_all(directories: Sequence[RunDirectory], problem: "Supervised", folder: Path) -> list[str]:
+    """Train one after the other; says which diverged; exits with 130 where the user stopped it."""
     from hiermo.experiment.train import Interrupted, train
 
     failed = []
@@ -41,27 +42,36 @@ def train_all(directories: Sequence[RunDirectory], problem: "Supervised") -> Non
                 for progress in train(directory, recipe, problem, stop):
                     bar.show(progress)
             except Diverged as error:
-                failed.append(f"{directory.path}: {error}; its last good state is in {directory.checkpoint_path.name}")
+                kept = directory.checkpoint_path.is_file()
+                where = f"; its last good state is in {directory.checkpoint_path.name}" if kept else ""
+                failed.append(f"{directory.path}: {error}{where}")
                 continue
             except Interrupted:
-                typer.echo(f"interrupted; go on with: hiermo resume {directory.path}", err=True)
+                typer.echo(f"interrupted; go on with: hiermo resume {shlex.quote(str(folder))}", err=True)
                 raise typer.Exit(130) from None
             bar.finish()
+    return failed
+
+
+def show(directories: Sequence[RunDirectory], folder: Path, as_json: bool, failed: Sequence[str] = ()) -> None:
+    """The table and the picture of finished runs, or one JSON object; then what failed, with exit code 2."""
+    _show_results(directories, folder, as_json)
     for message in failed:
         typer.echo(f"error: {message}", err=True)
     if failed:
         raise typer.Exit(2)
 
 
-def show(directories: Sequence[RunDirectory], folder: Path, as_json: bool) -> None:
-    """The table and the picture of finished runs, or one JSON object."""
+def _show_results(directories: Sequence[RunDirectory], folder: Path, as_json: bool) -> None:
     from hiermo.report.curves import draw_accuracy
 
     results = [{**result, "run_dir": str(d.path)} for d in directories if (result := d.result()) is not None]
-    picture = draw_accuracy(directories, folder / "accuracy.png")
+    picture = draw_accuracy(directories, folder / "accuracy.png") if results else None
     if as_json:
         shown = [{key: value for key, value in result.items() if key != "format"} for result in results]
         sys.stdout.write(json.dumps({"runs": shown}, indent=2) + "\n")
+        return
+    if not results:
         return
     from hiermo.report.table import result_table
 
@@ -71,12 +81,11 @@ def show(directories: Sequence[RunDirectory], folder: Path, as_json: bool) -> No
     console.print(f"run{'s' if len(results) > 1 else ''}: {folder}", soft_wrap=True, highlight=False)
 
 
-def discard(directories: Sequence[RunDirectory], folder: Path) -> None:
-    """Takes back directories in which nothing but the recipe was written, after the input proved wrong."""
+def discard(directories: Sequence[RunDirectory], folder: Path, made: Sequence[Path]) -> None:
+    """Takes back what was written before the input proved wrong; of the folders, those that were `made` for it."""
     (folder / GROUP).unlink(missing_ok=True)
     for directory in directories:
         directory.recipe_path.unlink(missing_ok=True)
-        with suppress(OSError):  # a folder of the user's that holds other things stays
-            directory.path.rmdir()
-    with suppress(OSError):
-        folder.rmdir()
+    for each in (*(directory.path for directory in directories if directory.path != folder), *made):
+        with suppress(OSError):  # another process has put something in it
+            each.rmdir()

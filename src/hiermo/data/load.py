@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+from hiermo.core.errors import UserError
+from hiermo.core.parameter import faults
+from hiermo.core.registry import Registry
 from hiermo.data.directory import data_directory
 from hiermo.data.partition import PARTITIONS
 from hiermo.data.partitioned import Partitioned, PartitionRule, partition
@@ -19,6 +22,13 @@ def load_data(
     >>> load_data("mnist-5k", workers=4).sizes
     (1000, 1000, 1000, 1000)
     """
-    found = SOURCES.get(source)() if isinstance(source, str) else source
-    rule = PARTITIONS.get(by)() if isinstance(by, str) else by
+    found = _without_options(SOURCES, source) if isinstance(source, str) else source
+    rule = _without_options(PARTITIONS, by) if isinstance(by, str) else by
     return partition(found.load(directory or data_directory()), rule, workers, seed)
+
+
+def _without_options(registry: Registry, name: str) -> Any:
+    kind = registry.get(name)
+    for option, _ in faults(kind, {}):
+        raise UserError(f"{registry.kind} '{name}' needs options: pass {kind.__module__}.{kind.__name__}({option}=...)")
+    return kind()

@@ -1,7 +1,6 @@
 """`hiermo.run`: an algorithm on a tree, for a problem, as a stream of states."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import is_dataclass
 from math import prod
 from typing import Any, Literal, get_args
 
@@ -116,8 +115,8 @@ def _met(until: Until, state: State, problem: Problem) -> bool:
 def check_algorithm_values(algorithm: Any) -> None:
     """Refuses what is not an algorithm, and hyper-parameters out of range."""
     check_values(algorithm)
-    if not isinstance(algorithm, Algorithm) or not is_dataclass(algorithm):
-        raise UserError(f"{algorithm!r} is not an algorithm: it must be a frozen dataclass, a hiermo.Algorithm")
+    if not isinstance(algorithm, Algorithm):
+        raise UserError(f"{algorithm!r} is not an algorithm: it must be a hiermo.Algorithm")
 
 
 def check_shape(name: str, tiers: int | None, tree: Tree, periods: Sequence[int]) -> None:

@@ -10,10 +10,14 @@ from typing import Any
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Writes beside the target, makes it durable, then renames."""
     side = path.with_name(f".{path.name}.part")
-    write(side)
-    with side.open("rb+") as handle:
-        os.fsync(handle.fileno())
-    side.replace(path)
+    try:
+        write(side)
+        with side.open("rb+") as handle:
+            os.fsync(handle.fileno())
+        side.replace(path)
+    except BaseException:
+        side.unlink(missing_ok=True)
+        raise
     sync_folder(path.parent)
 
 

@@ -45,8 +45,8 @@ def check_memory(recipe: Recipe, d: int, dataset: Dataset) -> None:
 
 
 def human(size_bytes: float) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size_bytes < 1024:
-            return f"{size_bytes:.3g} {unit}"
-        size_bytes /= 1024
-    return f"{size_bytes:.3g} TiB"
+    unit = "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if size_bytes >= 1024:
+            size_bytes, unit = size_bytes / 1024, larger
+    return f"{size_bytes:.0f} {unit}" if size_bytes >= 100 else f"{size_bytes:.3g} {unit}"

@@ -78,22 +78,32 @@ def parse(raw: dict[str, Any], name: str = "", folders: Sequence[Path] = ()) -> 
             said.add(key, f"is not a known key{suggestion(key, KEYS)}")
     if raw.get("format", FORMAT) != FORMAT:
         said.add("format", f"must be {FORMAT}: this is what this version reads, not {raw['format']!r}")
-    search = (*(Path(folder) for folder in raw.get("import_from", ())), *folders)
+    for key in ("name", "description"):
+        if not isinstance(raw.get(key, ""), str):
+            said.add(key, f"must be a text, not {raw[key]!r}")
+    if not _is_texts(raw.get("import_from", [])):
+        said.add("import_from", f"must be a list of folders, not {raw['import_from']!r}")
+    search = searched(raw, folders)
 
     def part(
         registry: Registry, at: str, table: Any, key: str = "name", extra: Sequence[str] = ()
     ) -> Any:  # a Part, or None with the faults noted
         return _part(said, registry, at, table, key, search, extra)
 
-    data = said.table("data", raw.get("data", {}))
+    data = raw.get("data", {})
     model = part(MODELS, "model", raw.get("model", {}))
-    source = part(SOURCES, "data", {k: v for k, v in data.items() if k != "partition"}, "source")
-    partition = part(PARTITIONS, "data.partition", _named(data.get("partition", "iid"), "kind"), "kind")
+    source = part(SOURCES, "data", data, "source", extra=("partition",))
+    by = data.get("partition", "iid") if isinstance(data, dict) else "iid"
+    partition = part(PARTITIONS, "data.partition", _named(by, "kind"), "kind")
     listed = raw.get("algorithm", [])
     several = listed if isinstance(listed, list) else [listed]
     if not several:
         said.add("algorithm", "is missing: a recipe needs an [algorithm] table, or several [[algorithm]]")
-    algorithms = [_labelled(part(ALGORITHMS, "algorithm", each, extra=("label",)), each, said) for each in several]
+    places = [f"algorithm.{label_of(each) or k}" if len(several) > 1 else "algorithm" for k, each in enumerate(several)]
+    algorithms = [
+        _labelled(part(ALGORITHMS, at, each, extra=("label",)), each, said)
+        for at, each in zip(places, several, strict=True)
+    ]
     made = {
         "tree": said.make(TreeTable, "tree", raw),
         "train": said.make(TrainTable, "train", raw),
@@ -102,16 +112,15 @@ def parse(raw: dict[str, Any], name: str = "", folders: Sequence[Path] = ()) -> 
         "delays": said.make(DelaysTable, "delays", raw) if "delays" in raw else None,
         "periods": _periods(said, raw),
     }
-    said.raise_if_any()
-    paths = any(":" in p.name for p in (source, partition, model, *algorithms) if p is not None)
+    parts = [p for p in (source, partition, model, *algorithms) if p is not None]
     recipe = Recipe(
         name=str(raw.get("name", name)),
         description=str(raw.get("description", "")),
         source=source,
         partition=partition,
         model=model,
-        algorithms=tuple(algorithms),
-        import_from=tuple(str(folder) for folder in search) if paths else (),
+        algorithms=tuple(p for p in algorithms if p is not None),
+        import_from=tuple(map(str, search)) if any(":" in p.name for p in parts) else (),
         **made,
     )
     check_together(recipe, said)
@@ -119,14 +128,22 @@ def parse(raw: dict[str, Any], name: str = "", folders: Sequence[Path] = ()) -> 
     return recipe
 
 
-def check_together(recipe: Recipe, said: "Faults") -> None:
-    """What can only be seen when tables meet."""
-    try:
-        tree = recipe.tree.build()
-    except UserError as error:
-        said.faults.append(str(error))
+def searched(raw: dict[str, Any], folders: Sequence[Path] = ()) -> tuple[Path, ...]:
+    """Where import paths are looked for: the recipe's `import_from`, relative to its own folder, then `folders`."""
+    own = raw.get("import_from", [])
+    home = Path(*folders[:1])
+    return tuple(dict.fromkeys((*(home / folder for folder in (own if _is_texts(own) else ())), *folders)))
+
+
+def check_together(recipe: Any, said: "Faults") -> None:
+    """What can only be seen when tables meet; those with faults of their own are None, and left out."""
+    _check_until(recipe, said)
+    tree = None if recipe.tree is None else _built(recipe.tree, said)
+    if tree is None:
         return
-    if len(recipe.periods) != tree.tiers - 1:
+    if not recipe.periods or recipe.train is None:
+        pass
+    elif len(recipe.periods) != tree.tiers - 1:
         names = "tau and pi" if tree.tiers == 3 else f"a list of {tree.tiers - 1}"
         names = "tau alone" if tree.tiers == 2 else names
         said.add("periods", f"a tree of {tree.tiers} tiers needs {names}, not {list(recipe.periods)}", joint=":")
@@ -137,7 +154,7 @@ def check_together(recipe: Recipe, said: "Faults") -> None:
         said.add(
             "train.iterations", f"= {recipe.train.iterations} is not a multiple of {product} = {cloud}; try {near}"
         )
-    samples = recipe.source.made.samples
+    samples = None if recipe.source is None else getattr(recipe.source.made, "samples", None)
     if samples is not None and tree.n_workers > samples:
         said.add("tree", f"has {tree.n_workers} workers, more than the {samples} samples of data.source")
     for part in recipe.algorithms:
@@ -150,6 +167,27 @@ def check_together(recipe: Recipe, said: "Faults") -> None:
         said.add("algorithm", f"two algorithms are called '{label}': give each a label of its own", joint=":")
 
 
+def _built(table: TreeTable, said: "Faults") -> Tree | None:
+    try:
+        return table.build()
+    except UserError as error:
+        said.faults.append(text if (text := str(error)).startswith("tree") else f"tree: {text}")
+    except (MemoryError, OverflowError, ValueError):
+        said.add("tree", "has more nodes than fit in memory")
+    return None
+
+
+def _check_until(recipe: Any, said: "Faults") -> None:
+    if recipe.train is None or recipe.evaluate is None:
+        return
+    known = [prefix + name for prefix in ("", "train_") for name in ("loss", "accuracy")]
+    for metric in recipe.train.until or {}:
+        if metric not in known:
+            said.add("train.until", f"there is no metric '{metric}'{suggestion(metric, known)}", joint=":")
+        elif metric.startswith("train_") and not recipe.evaluate.train:
+            said.add("train.until", f"{metric} is not measured; set evaluate.train = true", joint=":")
+
+
 class Faults:
     """Collects what is wrong, so that a user sees all of it at once."""
 
@@ -159,15 +197,18 @@ class Faults:
     def add(self, key: str, what: str, joint: str = "") -> None:
         self.faults.append(f"{key}{joint} {what}")
 
-    def table(self, key: str, value: Any) -> dict[str, Any]:
+    def table(self, key: str, value: Any) -> dict[str, Any] | None:
+        """The value, or None with the fault noted."""
         if isinstance(value, dict):
             return value
         self.add(key, f"must be a table, not {value!r}")
-        return {}
+        return None
 
     def make(self, kind: Any, key: str, raw: dict[str, Any]) -> Any:
         """The table as a `kind`, or None with the faults noted."""
         values = self.table(key, raw.get(key, {}))
+        if values is None:
+            return None
         wrong = faults(kind, values)
         for name, what in wrong:
             in_recipe = what.replace(f"a parameter of {kind.__name__}", f"a key of [{key}]")
@@ -183,8 +224,10 @@ def _part(
     said: Faults, registry: Registry, at: str, table: Any, key: str, search: tuple[Path, ...], extra: Sequence[str]
 ) -> Any:
     values = said.table(at, table)
+    if values is None:
+        return None
     if key not in values:
-        said.add(f"{at}.{key}", f"is missing: name a {registry.kind}, one of {', '.join(registry.names())}")
+        said.add(f"{at}.{key}", f"is missing: name one of {', '.join(registry.names())}")
         return None
     name = values[key]
     try:
@@ -199,19 +242,28 @@ def _part(
         said.add(f"{at}.{key}", f"{name} is not a hiermo.Algorithm", joint=":")
         return None
     own = {k: v for k, v in values.items() if k != key and k not in extra}
-    wrong = faults(kind, own)
+    wrong, known = faults(kind, own), (*options(kind), key, *extra)
     for option, what in wrong:
-        said.add(f"{at}.{option}", what)
+        unknown = f"is not a parameter of {kind.__name__}{suggestion(option, known)}"
+        said.add(f"{at}.{option}", what if option in known else unknown)
     return None if wrong else Part(str(name), kind(**{k: _frozen(v) for k, v in own.items()}))
 
 
 def _labelled(part: Part | None, table: Any, said: Faults) -> Any:
     if part is None:
         return None
-    label = table.get("label", part.name.rpartition(":")[2])
-    if not isinstance(label, str) or not label or label.startswith(".") or any(c in '/\\:*?"<>|' for c in label):
-        said.add("algorithm.label", f"must be usable as the name of a folder, not {label!r}")
-    return replace(part, label=str(label))
+    label = label_of(table)
+    unfit = not label or label.startswith(".") or not label.isprintable() or any(c in '/\\:*?"<>|' for c in label)
+    if unfit or not isinstance(table.get("label", ""), str):
+        said.add("algorithm.label", f"must be usable as the name of a folder, not {table.get('label')!r}")
+    return replace(part, label=label)
+
+
+def label_of(table: Any) -> str:
+    """What an algorithm is called in its recipe: its label, or else its name."""
+    if not isinstance(table, dict):
+        return str(table)
+    return str(table.get("label", str(table.get("name", "")).rpartition(":")[2]))
 
 
 def _named(value: Any, key: str) -> Any:
@@ -224,9 +276,14 @@ def _periods(said: Faults, raw: dict[str, Any]) -> tuple[int, ...]:
     if isinstance(given, list):
         if not given or any(type(p) is not int or p < 1 for p in given):
             said.add("periods", f"must be whole numbers of at least 1, not {given}")
+            return ()
         return tuple(given)
     table = said.make(PeriodsTable, "periods", raw)
     return () if table is None else (table.tau,) if table.pi is None else (table.tau, table.pi)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def _frozen(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """Recipes on disk: found by path or by the name of a shipped one, changed with `-s key=value`, read and written."""
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import is_dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 import tomllib
@@ -12,7 +12,7 @@ import tomli_w
 from hiermo.algorithms import ALGORITHMS
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import options, suggestion
-from hiermo.experiment.recipe import TABLES, Recipe, parse, to_dict
+from hiermo.experiment.recipe import TABLES, Recipe, label_of, parse, searched, to_dict
 
 
 def shipped() -> dict[str, Path]:
@@ -35,12 +35,18 @@ def load(name: str, settings: Iterable[str] = (), seed: int | None = None) -> Re
     """Read, change, validate; errors name the file."""
     path = find(name)
     raw = read(path)
+    folders = (path.resolve().parent, Path.cwd())
     for setting in settings:
-        override(raw, setting)
+        override(raw, setting, searched(raw, folders))
     if seed is not None:
-        raw.setdefault("train", {})["seed"] = seed
+        override(raw, f"train.seed={seed}")
+    return checked(raw, path, path.stem, folders)
+
+
+def checked(raw: dict[str, Any], path: Path, name: str = "", folders: Sequence[Path] = ()) -> Recipe:
+    """What was read from `path`, as a recipe; errors name the file."""
     try:
-        return parse(raw, name=path.stem, folders=(path.resolve().parent, Path.cwd()))
+        return parse(raw, name, folders)
     except UserError as error:
         raise UserError("\n".join(f"{path}: {line}" for line in str(error).splitlines())) from None
 
@@ -59,7 +65,7 @@ def write(recipe: Recipe) -> str:
     return tomli_w.dumps(to_dict(recipe))
 
 
-def override(raw: dict[str, Any], setting: str) -> None:
+def override(raw: dict[str, Any], setting: str, search: tuple[Path, ...] = ()) -> None:
     """One `-s key=value`: the value in TOML, or else a text.
 
     >>> raw = {"train": {"iterations": 100}, "algorithm": [{"name": "HierMo"}, {"name": "FedAvg"}]}
@@ -74,7 +80,7 @@ def override(raw: dict[str, Any], setting: str) -> None:
         raise UserError(f"-s {setting}: write key=value, as in -s train.iterations=200")
     value = _value(text.strip())
     if path[0] == "algorithm" and len(path) > 1:
-        _override_algorithms(raw, path[1:], value, setting)
+        _override_algorithms(raw, path[1:], value, setting, search)
         return
     if path[0] not in TABLES and len(path) > 1:
         raise UserError(f"-s {setting}: there is no table '{path[0]}'{suggestion(path[0], TABLES)}")
@@ -92,27 +98,35 @@ def override(raw: dict[str, Any], setting: str) -> None:
     table[path[-1]] = value
 
 
-def _override_algorithms(raw: dict[str, Any], path: list[str], value: Any, setting: str) -> None:
-    """`algorithm.gamma` in each that has it, `algorithm.HierMo.gamma` in one."""
+def _override_algorithms(
+    raw: dict[str, Any], path: list[str], value: Any, setting: str, search: tuple[Path, ...]
+) -> None:
+    """`algorithm.gamma` in each that has it, `algorithm.HierMo.gamma` in one, by label or by name."""
     listed = raw.get("algorithm", [])
     tables = [table for table in (listed if isinstance(listed, list) else [listed]) if isinstance(table, dict)]
     label, name = (None, path[0]) if len(path) == 1 else (".".join(path[:-1]), path[-1])
     if label is not None:
-        labels = [str(t.get("label", t.get("name", ""))) for t in tables]
-        if label not in labels:
+        chosen = [t for t in tables if label_of(t) == label] or [t for t in tables if t.get("name") == label]
+        if not chosen:
+            labels = list(map(label_of, tables))
             raise UserError(f"-s {setting}: the recipe has no algorithm '{label}'{suggestion(label, labels)}")
-        tables = [table for table, own in zip(tables, labels, strict=True) if own == label]
-    elif name not in ("name", "label"):
-        tables = [table for table in tables if name in table or name in _options(table)]
-    if not tables:
-        raise UserError(f"-s {setting}: no algorithm of the recipe has '{name}'")
-    for table in tables:
+    else:
+        known = [_options(table, search) for table in tables]
+        chosen = [t for t, own in zip(tables, known, strict=True) if own is None or name in own]
+        if not chosen:
+            every = sorted({option for own in known for option in own or ()})
+            raise UserError(f"-s {setting}: no algorithm of the recipe has '{name}'{suggestion(name, every)}")
+    for table in chosen:
         table[name] = value
 
 
-def _options(table: dict[str, Any]) -> dict[str, Any]:
-    name = str(table.get("name", ""))
-    return options(ALGORITHMS.get(name)) if name in ALGORITHMS.names() else {}
+def _options(table: dict[str, Any], search: tuple[Path, ...]) -> set[str] | None:
+    """The keys that an algorithm's table may have; None where it names no algorithm, which `parse` will tell."""
+    try:
+        kind = ALGORITHMS.get(str(table.get("name", "")), search)
+    except UserError:
+        return None
+    return {"name", "label", *options(kind)} if is_dataclass(kind) else None
 
 
 def _value(text: str) -> Any:

@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 from hiermo.core.errors import UserError
 from hiermo.experiment import recipe_file
 from hiermo.experiment.files import sync_folder, write_json, write_text
-from hiermo.experiment.recipe import FORMAT, Recipe, parse
+from hiermo.experiment.recipe import FORMAT, Recipe
 
 GROUP = "runs.json"
 
@@ -45,10 +45,7 @@ class RunDirectory:
     def recipe(self) -> Recipe:
         if not self.is_run:
             raise UserError(f"{self.path} is not a run directory: it has no {self.recipe_path.name}")
-        try:
-            return parse(recipe_file.read(self.recipe_path))
-        except UserError as error:
-            raise UserError(f"{self.recipe_path}: {error}") from None
+        return recipe_file.checked(recipe_file.read(self.recipe_path), self.recipe_path)
 
     def result(self) -> dict[str, Any] | None:
         return self._json(self.result_path) if self.result_path.is_file() else None
@@ -62,12 +59,15 @@ class RunDirectory:
         """The lines of the metrics file but its header; a line that a kill cut short is left out."""
         if not self.metrics_path.is_file():
             return []
-        whole = self.metrics_path.read_text(encoding="utf-8").split("\n")[:-1]
         try:
-            lines = [json.loads(line) for line in whole]
+            whole = self.metrics_path.read_text(encoding="utf-8").split("\n")[:-1]
+            header, *lines = (json.loads(line) for line in whole)
         except ValueError:
             raise UserError(f"{self.metrics_path}: damaged: not one JSON object per line") from None
-        return lines[1:]
+        _check_format(self.metrics_path, header)
+        if not all(isinstance(line, dict) and {"iteration", "cloud_round"} <= line.keys() for line in lines):
+            raise UserError(f"{self.metrics_path}: damaged: a line is not an evaluation")
+        return lines
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -87,10 +87,14 @@ class RunDirectory:
             value = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise UserError(f"{path}: damaged: {error}") from None
-        if not isinstance(value, dict) or value.get("format") != FORMAT:
-            found = value.get("format") if isinstance(value, dict) else None
-            raise UserError(f"{path}: has format {found}, and this version of hiermo reads {FORMAT}")
-        return value
+        return _check_format(path, value)
+
+
+def _check_format(path: Path, value: Any) -> dict[str, Any]:
+    found = value.get("format") if isinstance(value, dict) else None
+    if found != FORMAT:
+        raise UserError(f"{path}: has format {found}, and this version of hiermo reads {FORMAT}")
+    return dict(value)
 
 
 class Metrics:
@@ -114,6 +118,8 @@ def create(out: Path, recipe: Recipe) -> list[RunDirectory]:
     """Run directories with their recipes, all at once: `out` itself for one algorithm, else one per label below."""
     if (out / "recipe.toml").exists() or (out / GROUP).exists():
         raise UserError(f"{out} holds a run already: go on with it by `hiermo resume {out}`, or choose another --out")
+    if (out / "checkpoint.safetensors").exists():
+        raise UserError(f"{out} holds a checkpoint that is not this run's: choose another --out")
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file: --out names a directory")
     single = len(recipe.algorithms) == 1
@@ -154,8 +160,8 @@ def opened(path: Path) -> list[RunDirectory]:
     """The run at `path`, or the runs of the group there."""
     if not path.is_dir():
         raise UserError(f"there is no directory {path}")
-    if not (path / GROUP).is_file():
-        directory = RunDirectory(path)
-        directory.recipe()
-        return [directory]
-    return [RunDirectory(path / label) for label in RunDirectory(path)._json(path / GROUP)["runs"]]
+    labels = RunDirectory(path)._json(path / GROUP).get("runs", []) if (path / GROUP).is_file() else [""]
+    found = [RunDirectory(path / label) for label in labels]
+    for directory in found:
+        directory.recipe()  # refuses what is none
+    return found

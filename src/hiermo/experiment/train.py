@@ -8,13 +8,14 @@ from hashlib import sha256
 from math import isfinite
 from time import monotonic
 from typing import Any, NamedTuple
+import warnings
 
 import numpy as np
 
 from hiermo.core.errors import Diverged, UserError
 from hiermo.core.until import reached
 from hiermo.engine.run import run
-from hiermo.engine.state import State, from_arrays
+from hiermo.engine.state import State, from_arrays, to_arrays
 from hiermo.experiment import checkpoint
 from hiermo.experiment.assemble import tensors
 from hiermo.experiment.files import write_json
@@ -65,9 +66,6 @@ def train(
         directory.result_path.unlink(missing_ok=True)
         directory.add_provenance(provenance(recipe.train.seed, problem.threads, recipe.engine.device))
         good, before_s, lines = restore(directory, recipe, problem)
-        metrics = Metrics(directory.metrics_path, columns(problem), lines)
-        done = good is not None and bool(lines) and _is_end(lines[-1], good.t, goal, until)
-        begun = saved = monotonic()
         states = run(
             part.made,
             tree,
@@ -79,6 +77,9 @@ def train(
             start=good,
             engine=recipe.engine.name,
         )
+        metrics = Metrics(directory.metrics_path, columns(problem), lines)
+        done = good is not None and bool(lines) and _is_end(lines[-1], good.t, goal, until)
+        begun = saved = monotonic()
         try:
             for state in () if done else states:
                 elapsed_s = before_s + monotonic() - begun
@@ -118,13 +119,24 @@ def restore(directory: RunDirectory, recipe: Recipe, problem: Supervised) -> tup
         return None, 0.0, []
     (part,) = recipe.algorithms
     arrays, place, before_s = checkpoint.load(directory.checkpoint_path)
-    x, (tree, _) = problem.initial(recipe.train.seed), recipe.placed(part)
+    x, (tree, periods) = problem.initial(recipe.train.seed), recipe.placed(part)
     try:
         state = from_arrays(part.made, x, tree.tiers, tensors(arrays, recipe.engine.device), place)
     except UserError as error:
         raise UserError(f"{directory.checkpoint_path}: {error}") from None
+    counts = tuple(tier[0].shape[0] for tier in state.tiers)
+    same = (counts, state.periods, state.seed, state.model.shape) == (tree.counts, periods, recipe.train.seed, x.shape)
+    if not same or to_arrays(state)[0].keys() != arrays.keys():
+        raise UserError(
+            f"{directory.checkpoint_path} is not of this run: it has another algorithm, model, tree, seed or periods"
+        )
+    due = [k for k in range(1, state.rounds + 1) if is_due(k, state.t if k == state.rounds else 0, recipe)]
     lines = [line for line in directory.evaluations() if line["iteration"] <= state.t]
-    return state, before_s, [line for line in lines if is_due(line["cloud_round"], line["iteration"], recipe)]
+    lines = [line for line in lines if is_due(line["cloud_round"], line["iteration"], recipe)]
+    if [line["cloud_round"] for line in lines] != due:
+        warnings.warn(f"{directory.metrics_path} lacks evaluations before the checkpoint: starting anew", stacklevel=2)
+        return None, 0.0, []
+    return state, before_s, lines
 
 
 def measure(problem: Supervised, state: State) -> dict[str, float]:

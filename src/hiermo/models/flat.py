@@ -25,7 +25,7 @@ class Layout:
         """Named views into `x`, which is `[d]` or `[n, d]`."""
         parts = torch.split(x, self.lengths, dim=-1)
         return {
-            name: part.view(*x.shape[:-1], *shape)
+            name: part.view((*x.shape[:-1], *shape))
             for (name, shape), part in zip(self.shapes.items(), parts, strict=True)
         }
 
@@ -49,5 +49,10 @@ class Flat:
         views = self.parameters.views(x) | ({} if statistics is None else self.buffers.views(statistics))
         with torch.no_grad():
             for name, value in views.items():
-                own[name].copy_(value)
+                own[name].copy_(in_type_of(own[name], value))
         return module
+
+
+def in_type_of(tensor: Tensor, value: Tensor) -> Tensor:
+    """A copy; an average of whole numbers (BatchNorm's count of batches) is rounded, for it may lie just below one."""
+    return (value if tensor.is_floating_point() else value.round()).to(tensor.dtype, copy=True)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional
 
-from hiermo.models.flat import Flat
+from hiermo.models.flat import Flat, in_type_of
 
 PerSample = Callable[[Tensor, Tensor], Tensor]  # (outputs [n, k], targets [n]) -> losses [n]
 Mean = Callable[[Tensor, Tensor], Tensor]  # -> one number, the mean over the batch
@@ -30,10 +30,14 @@ LOSSES: dict[str, PerSample] = {"cross_entropy": cross_entropy, "mse": squared_e
 
 ELEMENTWISE = (nn.Identity, nn.ReLU, nn.Tanh, nn.Sigmoid, nn.GELU, nn.SiLU)
 BLOCK_PARAMETERS = 200_000  # above it a worker's own arithmetic fills a core
+ALIGNED = 32  # numbers, two vector registers: kernels choose by the address, and loops leave the rest to other code
 
 
 class OneWorker:
-    """The gradient of one worker, for any module; safe to call from several threads."""
+    """The gradient of one worker, for any module; safe to call from several threads.
+
+    It computes on a copy of the model: products of matrices have other bits at other places in memory.
+    """
 
     def __init__(self, module: nn.Module, flat: Flat, loss: Mean) -> None:
         self.module, self.flat, self.loss = module, flat, loss
@@ -41,14 +45,15 @@ class OneWorker:
 
     def __call__(self, inputs: Tensor, targets: Tensor, x: Tensor, result: Tensor, buffers: Tensor | None) -> None:
         """Writes into `result`; running statistics move in place where they are given."""
-        values = {name: view.detach().requires_grad_() for name, view in self.flat.parameters.views(x).items()}
-        statistics = self.statistics(buffers)
-        outputs = functional_call(self.own_module(training=True), values | statistics, (inputs,))
+        own = self.flat.parameters.views(x.clone())
+        values = {name: view.detach().requires_grad_() for name, view in own.items()}
+        state = values | self.statistics(buffers)  # where a module assigns a buffer, the call puts the new one in here
+        outputs = functional_call(self.own_module(training=True), state, (inputs,))
         found = torch.autograd.grad(self.loss(outputs, targets), list(values.values()), materialize_grads=True)
         torch.cat([piece.reshape(-1) for piece in found], out=result)
         if buffers is not None:
             for name, view in self.flat.buffers.views(buffers).items():
-                view.copy_(statistics[name])
+                view.copy_(state[name].detach())
 
     def outputs(self, inputs: Tensor, x: Tensor, buffers: Tensor | None) -> Tensor:
         """Of the module in evaluation mode."""
@@ -70,42 +75,63 @@ class OneWorker:
         own = dict(self.module.named_buffers())
         if buffers is None:
             return {name: tensor.clone() for name, tensor in own.items()}
-        return {name: view.to(own[name].dtype, copy=True) for name, view in self.flat.buffers.views(buffers).items()}
+        return {name: in_type_of(own[name], view) for name, view in self.flat.buffers.views(buffers).items()}
 
 
 class Block:
     """Gradients of a block of workers: their layers as batched matrix products.
 
-    A worker's gradient has the same bits whatever block it is computed in: it is a matrix product of its own, and the
-    loss is a sum divided by its own batch.
+    A worker's gradient has the same bits whatever block it is computed in: it is a matrix product of its own, the loss
+    is a sum divided by its own batch, and every matrix of every worker begins at a multiple of `ALIGNED`.
     """
 
     def __init__(self, module: nn.Module, flat: Flat, loss: PerSample) -> None:
         self.flat, self.loss = flat, loss
-        self.layers = [(name, layer) for name, layer in module.named_modules() if not isinstance(layer, nn.Sequential)]
+        self.layers = layers_of(module)
+        self.names = {id(tensor): name for name, tensor in module.named_parameters()}  # a tied one has one name
 
     @staticmethod
-    def fits(module: nn.Module, flat: Flat, sample: tuple[int, ...]) -> bool:
+    def fits(module: nn.Module, flat: Flat, sample: tuple[int, ...], batch: int) -> bool:
         """Whether a module is a small stack of fully connected layers: a fixed rule, never a timing."""
-        leaves = [layer for layer in module.modules() if type(layer) is not nn.Sequential]
-        plain = all(type(layer) in (nn.Linear, nn.Flatten, *ELEMENTWISE) for layer in leaves)
-        flat_first = len(sample) == 1 or (bool(leaves) and isinstance(leaves[0], nn.Flatten))
+        layers = layers_of(module)
+        plain = all(type(layer) in (nn.Linear, nn.Flatten, *ELEMENTWISE) and not hooked(layer) for layer in layers)
+        flat_first = len(sample) == 1 or (bool(layers) and isinstance(layers[0], nn.Flatten))
+        flattened = all((f.start_dim, f.end_dim) == (1, -1) for f in layers if isinstance(f, nn.Flatten))
+        widths = {(f.in_features, f.out_features) for f in layers if isinstance(f, nn.Linear)}
+        products = {a * b for a, b in widths} | {batch * width for pair in widths for width in pair}
+        aligned = batch > 1 and min(map(min, widths), default=0) > 1 and not any(n % ALIGNED for n in products)
         trainable = all(p.requires_grad for p in module.parameters())
-        return plain and flat_first and trainable and 0 < flat.parameters.size <= BLOCK_PARAMETERS
+        small = flat.parameters.size <= BLOCK_PARAMETERS
+        return plain and flat_first and flattened and aligned and trainable and small
 
     def __call__(self, inputs: Tensor, targets: Tensor, x: Tensor, result: Tensor) -> None:
         """inputs `[m, B, ...]`, targets `[m, B]`, x and result `[m, d]`."""
-        values = {name: view.detach().requires_grad_() for name, view in self.flat.parameters.views(x).items()}
+        own = self.flat.parameters.views(x)
+        values = {
+            name: view.clone(memory_format=torch.contiguous_format).requires_grad_() for name, view in own.items()
+        }
         h = inputs
-        for name, layer in self.layers:
+        for layer in self.layers:
             if isinstance(layer, nn.Flatten):
                 h = h.flatten(2)
             elif isinstance(layer, nn.Linear):
-                weight, bias = values[f"{name}.weight"].transpose(1, 2), values.get(f"{name}.bias")
-                h = torch.bmm(h, weight) if bias is None else torch.baddbmm(bias[:, None, :], h, weight)
+                weight = values[self.names[id(layer.weight)]].transpose(1, 2)
+                bias = None if layer.bias is None else values[self.names[id(layer.bias)]][:, None, :]
+                h = torch.bmm(h, weight) if bias is None else torch.baddbmm(bias, h, weight)
             else:
                 h = layer(h)
         loss = self.loss(h.flatten(0, 1), targets.flatten(0, 1)).sum() / targets.shape[1]
         found = torch.autograd.grad(loss, list(values.values()), materialize_grads=True)
         for view, piece in zip(self.flat.parameters.views(result).values(), found, strict=True):
             view.copy_(piece)
+
+
+def layers_of(module: nn.Module) -> list[nn.Module]:
+    """In their order, those used twice twice."""
+    everything = module.named_modules(remove_duplicate=False)
+    return [layer for _, layer in everything if type(layer) is not nn.Sequential]
+
+
+def hooked(layer: nn.Module) -> bool:
+    """Whether something happens beside the layer's own computation, as with `torch.nn.utils.spectral_norm`."""
+    return bool(layer._forward_pre_hooks or layer._forward_hooks)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from copy import deepcopy
 from functools import partial
 from typing import Any, Protocol
 
@@ -48,10 +49,10 @@ def accuracy(outputs: Tensor, targets: Tensor) -> Tensor:
 class Supervised:
     """Loss of a torch model on each worker's data.
 
-    `model` is a module, whose weights are the start, or a function without arguments that makes one: it is called
-    under the run's seed. `loss(outputs, targets)` is a mean over the batch, or "cross_entropy" or "mse" (one-hot).
-    `metrics` are further functions (outputs, targets) -> mean over the batch, evaluated beside loss and accuracy.
-    `evaluate_train` adds `train_loss`, ... on the training set (True) or on a fixed sample of so many.
+    `model` is a module, whose weights are the start and which is not changed, or a function without arguments that
+    makes one: it is called under the run's seed. `loss(outputs, targets)` is a mean over the batch, or "cross_entropy"
+    or "mse" (one-hot). `metrics` are further functions (outputs, targets) -> mean over the batch, evaluated beside loss
+    and accuracy. `evaluate_train` adds `train_loss`, ... on the training set (True) or on a fixed sample of so many.
     """
 
     def __init__(
@@ -77,19 +78,23 @@ class Supervised:
         self.sizes = np.array([len(part) for part in self.parts])
         if not len(self.parts) or not self.sizes.all():
             raise UserError(f"worker {int(np.argmin(self.sizes)) if len(self.parts) else 0} has no data")
-        self._make = partial(lambda module: module, model) if isinstance(model, nn.Module) else model
+        self._make = partial(deepcopy, model) if isinstance(model, nn.Module) else model
         self.module = self._built(0)
         self.flat = Flat(self.module)
+        if not self.flat.parameters.size:
+            raise UserError("the model has no parameters to train")
         self._loss: Mean = loss if callable(loss) else lambda outputs, targets: LOSSES[loss](outputs, targets).mean()
         self._one = OneWorker(self.module, self.flat, self._loss)
-        fits = Block.fits(self.module, self.flat, tuple(self.train_x.shape[1:]))
+        fits = Block.fits(self.module, self.flat, tuple(self.train_x.shape[1:]), batch)
         self._block = Block(self.module, self.flat, LOSSES[loss]) if isinstance(loss, str) and fits else None
         self._pool = Pool(threads or torch.get_num_threads())
         self.metrics: dict[str, Metric] = {} if self.train_y.is_floating_point() else {"accuracy": accuracy}
         self.metrics |= metrics or {}
+        if "loss" in self.metrics:
+            raise UserError("metrics: 'loss' is evaluated already; give the metric another name")
         self.evaluated = self._evaluated(data, evaluate_train)
         self._batches: dict[int, Batches] = {}
-        self.stochastic = self._draws_random_numbers()
+        self.stochastic, self._evaluates_at_random = self._draw_random_numbers()
 
     @property
     def dimension(self) -> int:
@@ -126,7 +131,8 @@ class Supervised:
             [
                 partial(self._single, chosen[j], x[j], result[j], rows[j], (seed, int(i), t))
                 for j, i in enumerate(workers)
-            ]
+            ],
+            self.stochastic,
         )
         return result
 
@@ -140,10 +146,11 @@ class Supervised:
                 self._single(some, x[j], piece, None, (0, worker, k))
                 result[j] += piece * (len(some) / len(part))
 
-        self._each([partial(whole, j, int(i)) for j, i in enumerate(workers)])
+        self._each([partial(whole, j, int(i)) for j, i in enumerate(workers)], self.stochastic)
         return result
 
     def evaluate(self, x: Tensor, buffers: Tensor | None = None) -> dict[str, float]:
+        x = x.clone()  # bits depend on the place in memory
         return {
             prefix + name: value
             for prefix, (inputs, targets) in self.evaluated.items()
@@ -156,12 +163,16 @@ class Supervised:
         parts = [dict.fromkeys(measures, 0.0) for _ in starts]
 
         def measure(k: int, found: dict[str, float]) -> None:
+            if self._evaluates_at_random:
+                torch.manual_seed(_draw_seed(0, "evaluate", k))
             some = targets[k : k + self.evaluate_batch]
-            outputs = self._one.outputs(self._scaled(inputs[k : k + self.evaluate_batch]), x, buffers)
+            samples = inputs[k : k + self.evaluate_batch].clone()  # a module may write into its input
+            outputs = self._one.outputs(self._scaled(samples), x, buffers)
             for name, function in measures.items():
                 found[name] = float(function(outputs, some)) * len(some)
 
-        self._pool.run([partial(measure, k, found) for k, found in zip(starts, parts, strict=True)])
+        tasks = [partial(measure, k, found) for k, found in zip(starts, parts, strict=True)]
+        self._each(tasks, self._evaluates_at_random)
         return {name: sum(found[name] for found in parts) / len(targets) for name in measures}
 
     def _several(self, chosen: Any, x: Tensor, result: Tensor) -> None:
@@ -178,27 +189,40 @@ class Supervised:
         inputs, targets = self._inputs(chosen)
         self._one(inputs, targets, x, result, buffers)
 
-    def _each(self, tasks: Sequence[Task]) -> None:
-        if not self.stochastic:
+    def _each(self, tasks: Sequence[Task], draws: bool) -> None:
+        if not draws:
             self._pool.run(tasks)
             return
-        with torch.random.fork_rng(devices=[]):  # torch has one generator for all threads
+        with self._generators_kept():  # torch has one generator for all threads
             self._pool.run_in_order(tasks)
 
-    def _draws_random_numbers(self) -> bool:
-        """Whether a training pass does (dropout): found by making one, which also shows that model and data fit."""
-        if self._block is not None:
-            return False
-        inputs, targets = self._inputs(np.resize(self.parts[0], self.batch))
-        x = self.flat.vector(self.module, self.dtype)
-        with torch.random.fork_rng(devices=[]), one_intraop_thread():
-            before = torch.get_rng_state()
+    def _draw_random_numbers(self) -> tuple[bool, bool]:
+        """Whether a training pass does (dropout), and an evaluation.
+
+        Found by making one of each, which also shows that model and data fit.
+        """
+        with self._generators_kept(), one_intraop_thread():
             try:
+                inputs, targets = self._inputs(np.resize(self.parts[0], self.batch))
+                x, start = self.flat.vector(self.module, self.dtype), self._generators()
                 self._one(inputs, targets, x, torch.empty_like(x), None)
+                trained = self._generators()
+                self._one.outputs(inputs, x, None)
             except (RuntimeError, ValueError, IndexError, TypeError) as error:
                 about = f"samples of shape {list(self.train_x.shape[1:])}, batch {self.batch}"
                 raise UserError(f"the model cannot be trained on this data ({about}): {error}") from error
-            return not torch.equal(torch.get_rng_state(), before)
+            return not torch.equal(start, trained), not torch.equal(trained, self._generators())
+
+    def _generators(self) -> Tensor:
+        """State of torch's global generators."""
+        return torch.cat([torch.get_rng_state(), *(torch.cuda.get_rng_state(each) for each in self._cuda)])
+
+    def _generators_kept(self) -> AbstractContextManager[None]:
+        return torch.random.fork_rng(devices=self._cuda)
+
+    @property
+    def _cuda(self) -> list[torch.device]:
+        return [self.device] if self.device.type == "cuda" else []
 
     def _inputs(self, chosen: Any) -> tuple[Tensor, Tensor]:
         index = torch.as_tensor(chosen, device=self.device)
@@ -208,14 +232,14 @@ class Supervised:
         return x.to(self.dtype).div_(255) if x.dtype == torch.uint8 else x.to(self.dtype)
 
     def _samples(self, array: Any) -> Tensor:
-        return torch.as_tensor(array).to(self.device)
+        return _tensor(array).to(self.device)
 
     def _targets(self, array: Any) -> Tensor:
-        tensor = torch.as_tensor(array)
+        tensor = _tensor(array)
         return tensor.to(self.device, self.dtype if tensor.is_floating_point() else torch.int64)
 
     def _built(self, seed: int) -> nn.Module:
-        with torch.random.fork_rng(devices=[]):
+        with self._generators_kept():
             torch.manual_seed(_draw_seed(seed, "initial model"))
             module = self._make()
         return module.to(self.device, self.dtype)
@@ -229,6 +253,8 @@ class Supervised:
         """Prefix of the metrics -> what they are measured on; the training set where there is no test set."""
         whole = (self.train_x, self.train_y)
         test = whole if data.test_x is None else (self._samples(data.test_x), self._targets(data.test_y))
+        if not len(test[1]):
+            raise UserError("the test set is empty; let test_x and test_y be None where there is none")
         if not train:
             return {"": test}
         if train is True:
@@ -236,6 +262,11 @@ class Supervised:
         chosen = np.sort(order(0, "train sample", n=len(self.train_y))[:train])
         sample = torch.as_tensor(chosen, device=self.device)
         return {"": test, "train_": (self.train_x[sample], self.train_y[sample])}
+
+
+def _tensor(array: Any) -> Tensor:
+    """Shares memory where it can; torch takes neither read-only arrays nor those that run backwards."""
+    return array if isinstance(array, Tensor) else torch.as_tensor(np.require(array, requirements=["C", "W"]))
 
 
 def _draw_seed(seed: int, *path: int | str) -> int:

@@ -38,7 +38,8 @@ class Pool:
         if len(tasks) == 1 or self.threads == 1:
             self.run_in_order(tasks)
         else:
-            list(self._executor.map(_call, tasks))
+            with one_intraop_thread():  # what it sets last is also what later threads of others start with
+                list(self._executor.map(_call, tasks))
 
     def run_in_order(self, tasks: Sequence[Task]) -> None:
         with one_intraop_thread():

@@ -30,7 +30,7 @@ def draw_accuracy(directories: Sequence[RunDirectory], path: Path) -> Path:
         axes.plot(
             x,
             y,
-            label=f"{label}  {y[-1]:.1f} %" if y and metric == "accuracy" else label,
+            label=_plain(label) + (f"  {y[-1]:.1f} %" if y and metric == "accuracy" else ""),
             color=COLOURS[k % len(COLOURS)],
             linestyle=DASHES[k % len(DASHES)],
             marker=MARKS[k % len(MARKS)],
@@ -40,7 +40,7 @@ def draw_accuracy(directories: Sequence[RunDirectory], path: Path) -> Path:
         )
     axes.set_xlabel("iterations (local steps of every worker)")
     axes.set_ylabel("test accuracy (%)" if metric == "accuracy" else "test loss")
-    tree = str(recipe.tree.build()).removeprefix("Tree(").removesuffix(")")
+    tree = str(recipe.tree.build()).removeprefix("Tree(").removesuffix(")").replace(" - ", ", ")
     periods = ", ".join(f"{n} = {p}" for n, p in zip(("tau", "pi"), recipe.periods, strict=False))
     axes.set_title(f"{recipe.model.name} on {recipe.source.name}: {tree}; {periods}", loc="left", fontsize=11)
     axes.grid(alpha=0.3)
@@ -50,3 +50,8 @@ def draw_accuracy(directories: Sequence[RunDirectory], path: Path) -> Path:
     write_atomically(path, lambda side: figure.savefig(side, format="png"))
     pyplot.close(figure)
     return path
+
+
+def _plain(label: str) -> str:
+    """What matplotlib shows as it is: `$` would begin a formula, and `_` in front would hide the line."""
+    return f"{' ' if label.startswith('_') else ''}{label}".replace("$", r"\$")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
 
@@ -17,7 +18,7 @@ def result_table(results: Sequence[dict[str, Any]]) -> Table:
         accuracy = result["accuracy"]
         shown = "-" if accuracy is None else f"{100 * accuracy:.2f} %"
         table.add_row(
-            result["label"],
+            escape(result["label"]),
             f"[bold]{shown}[/bold]" if accuracy is not None and accuracy == best else shown,
             f"{result['loss']:.4f}",
             f"{result['iterations']}",

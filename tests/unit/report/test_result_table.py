@@ -1,0 +1,55 @@
+"""The table at the end of a run."""
+
+from io import StringIO
+
+from rich.console import Console
+
+from hiermo.report.table import result_table
+
+ROW = {
+    "model": "cnn",
+    "data": "mnist",
+    "label": "HierMo",
+    "accuracy": 0.98765,
+    "loss": 0.123456,
+    "iterations": 4000,
+    "seconds": 12.34,
+}
+
+
+def shown(*rows, **options):
+    out = StringIO()
+    Console(file=out, width=80, **options).print(result_table(rows))
+    return out.getvalue()
+
+
+def test_a_row_per_run():
+    text = shown(ROW, {**ROW, "label": "HierFAVG", "accuracy": 0.5})
+    for word in (
+        "cnn on mnist",
+        "accuracy",
+        "loss",
+        "iterations",
+        "seconds",
+        "98.77 %",
+        "0.1235",
+        "4000",
+        "12.3",
+        "50.00 %",
+    ):
+        assert word in text
+
+
+def test_no_accuracy():
+    assert " - " in shown({**ROW, "accuracy": None})
+    assert "50.00 %" in shown({**ROW, "accuracy": None}, {**ROW, "accuracy": 0.5})
+
+
+def test_the_best_is_bold():
+    text = shown(ROW, {**ROW, "accuracy": 0.5}, force_terminal=True, color_system="standard")
+    assert "\x1b[1m98.77 %" in text
+    assert "\x1b[1m50.00 %" not in text
+
+
+def test_a_label_is_not_markup():
+    assert "a [b]" in shown({**ROW, "label": "a [b]"})
