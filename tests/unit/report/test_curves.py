@@ -61,7 +61,7 @@ def test_a_curve_per_run(tmp_path, drawn):
     assert len({(line.get_color(), line.get_linestyle(), line.get_marker()) for line in axes.lines}) == 3
     shown = [text.get_text() for text in axes.get_legend().get_texts()]
     assert [label.split("  ")[0] for label in shown] == [r"a \$_\$", " _hidden", "c"]  # neither formula nor hidden
-    assert "4 workers - 2 edges - cloud; tau = 2, pi = 2" in axes.get_title(loc="left")
+    assert "4 workers, 2 edges, cloud; tau = 2, pi = 2" in axes.get_title(loc="left")
     assert not pyplot.get_fignums()  # closed
     assert matplotlib.get_backend() == "agg"
 
