@@ -38,7 +38,7 @@ imports: $(READY)  ## import-linter: imports point downwards
 	@tail -n 2 $(VENV)/imports.log
 
 unit: $(READY)  ## pytest
-	@$(BIN)/pytest
+	@$(BIN)/pytest -n auto --dist worksteal
 
 format: $(READY)  ## let ruff format the code
 	@$(BIN)/ruff check --fix .

@@ -113,7 +113,7 @@ def test_dry_run_tells_and_leaves_nothing(hiermo, recipe, tmp_path):
     path = recipe(algorithm=[{"name": "HierMo"}, {"name": "HierFAVG", "label": "a [b]"}], delays={"theta_w": 0.5})
     ended = hiermo("run", path, "--dry-run", "--out", "o")
     assert ended.code == 0
-    for word in ("4 workers - 2 edges - cloud", "parameters", "210", "memory", "KiB", "messages", "time here"):
+    for word in ("4 workers, 2 edges, cloud", "parameters", "210", "memory", "KiB", "messages", "time here"):
         assert word in ended.out
     assert "a [b]" in ended.out  # not taken for markup
     assert "[delays]" in ended.out
@@ -167,9 +167,7 @@ def test_four_tiers_with_a_list_of_periods(hiermo, recipe):
     path = recipe(tree=None, periods=[2, 1, 2])
     ended = hiermo("run", path, "-s", "tree.branching=[2, 2, 2]", "--json")
     assert ended.runs[0]["cloud_rounds"] == 10
-    assert (
-        "8 workers - 4 edges - 2 nodes - cloud" in hiermo("run", path, "-s", "tree.branching=[2,2,2]", "--dry-run").out
-    )
+    assert "8 workers, 4 edges, 2 nodes, cloud" in hiermo("run", path, "-s", "tree.branching=[2,2,2]", "--dry-run").out
 
 
 def test_divergence_names_the_place_and_lets_the_others_run(hiermo, recipe, bits, tmp_path):

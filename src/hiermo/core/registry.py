@@ -18,6 +18,9 @@ class Registry:
     def __init__(self, kind: str, builtin: Mapping[str, str]) -> None:
         self.kind, self.builtin = kind, dict(builtin)
 
+    def __repr__(self) -> str:
+        return f"Registry({self.kind})"
+
     def names(self) -> list[str]:
         """Our own in their order, then those that installed packages add."""
         return [*self.builtin, *(name for name in self._entry_points() if name not in self.builtin)]

@@ -40,9 +40,10 @@ def draw_accuracy(directories: Sequence[RunDirectory], path: Path) -> Path:
         )
     axes.set_xlabel("iterations (local steps of every worker)")
     axes.set_ylabel("test accuracy (%)" if metric == "accuracy" else "test loss")
-    tree = str(recipe.tree.build()).removeprefix("Tree(").removesuffix(")").replace(" - ", ", ")
     periods = ", ".join(f"{n} = {p}" for n, p in zip(("tau", "pi"), recipe.periods, strict=False))
-    axes.set_title(f"{recipe.model.name} on {recipe.source.name}: {tree}; {periods}", loc="left", fontsize=11)
+    axes.set_title(
+        f"{recipe.model.name} on {recipe.source.name}: {recipe.tree.build()}; {periods}", loc="left", fontsize=11
+    )
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_xlim(left=0)

@@ -17,11 +17,11 @@ class Tree:
 
     >>> tree = Tree.regular(edges=2, workers_per_edge=2)
     >>> tree
-    Tree(4 workers - 2 edges - cloud)
+    Tree(4 workers, 2 edges, cloud)
     >>> tree.parents[0].tolist()
     [0, 0, 1, 1]
     >>> tree.flatten()
-    Tree(4 workers - cloud)
+    Tree(4 workers, cloud)
     """
 
     def __init__(self, *parents: Iterable[int]) -> None:
@@ -48,7 +48,7 @@ class Tree:
         """Any depth: children per node, from the cloud downwards.
 
         >>> Tree.branching(2, 3, 4)
-        Tree(24 workers - 6 edges - 2 nodes - cloud)
+        Tree(24 workers, 6 edges, 2 nodes, cloud)
         """
         if not children or min(children) < 1:
             raise UserError(f"every node above the workers needs at least one child, not {list(children)}")
@@ -62,7 +62,7 @@ class Tree:
         """Three tiers; group l holds the workers of edge l.
 
         >>> Tree.from_groups([[0, 1], [2, 3, 4]])
-        Tree(5 workers - 2 edges - cloud)
+        Tree(5 workers, 2 edges, cloud)
         """
         workers = [worker for group in groups for worker in group]
         if sorted(workers) != list(range(len(workers))) or not all(groups):
@@ -77,7 +77,7 @@ class Tree:
         """Any depth, tier by tier from the workers; the last tuple is all zeros.
 
         >>> Tree.from_parents((0, 0, 1, 1, 2), (0, 0, 1), (0, 0))
-        Tree(5 workers - 3 edges - 2 nodes - cloud)
+        Tree(5 workers, 3 edges, 2 nodes, cloud)
         """
         return cls(*parents)
 
@@ -131,10 +131,13 @@ class Tree:
         return hash(self._key)
 
     def __repr__(self) -> str:
+        return f"Tree({self})"
+
+    def __str__(self) -> str:
         below = [
             f"{n} {noun}" for n, noun in zip(self.counts, ["workers", "edges", *["nodes"] * self.tiers], strict=False)
         ]
-        return f"Tree({' - '.join([*below[: self.tiers - 1], 'cloud'])})"
+        return ", ".join([*below[: self.tiers - 1], "cloud"])
 
 
 def _read_only(tier: Iterable[int]) -> Index:

@@ -39,7 +39,7 @@ def test_the_papers_delays():
 
 def test_dry_run():
     told = estimate(parse({**RAW, "delays": {"theta_w": 2.0}}))
-    assert told["tree"] == "Tree(5 workers - 2 edges - cloud)"
+    assert told["tree"] == "5 workers, 2 edges, cloud"
     assert told["parameters"] == 80
     assert told["data"] == "synthetic, iid: 400 samples per worker"
     assert [run["label"] for run in told["runs"]] == ["HierMo", "HierFAVG", "FedAvg"]

@@ -120,9 +120,9 @@ def test_parents_are_copied():
 @pytest.mark.parametrize(
     ("tree", "shown"),
     [
-        (Tree.branching(4), "Tree(4 workers - cloud)"),
-        (UNEQUAL, "Tree(6 workers - 3 edges - cloud)"),
-        (DEEP, "Tree(5 workers - 3 edges - 2 nodes - cloud)"),
+        (Tree.branching(4), "Tree(4 workers, cloud)"),
+        (UNEQUAL, "Tree(6 workers, 3 edges, cloud)"),
+        (DEEP, "Tree(5 workers, 3 edges, 2 nodes, cloud)"),
     ],
 )
 def test_repr(tree, shown):
