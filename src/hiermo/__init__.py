@@ -6,9 +6,24 @@ from typing import TYPE_CHECKING, Any
 from hiermo._version import __version__
 
 if TYPE_CHECKING:
+    from hiermo.algorithms.cfl import CFL
+    from hiermo.algorithms.diloco import DiLoCo
+    from hiermo.algorithms.domo import DOMO
+    from hiermo.algorithms.fastslowmo import FastSlowMo
+    from hiermo.algorithms.fedadc import FedADC
     from hiermo.algorithms.fedavg import FedAvg
+    from hiermo.algorithms.fedavgm import FedAvgM
+    from hiermo.algorithms.fedmom import FedMom
+    from hiermo.algorithms.fednag import FedNAG
+    from hiermo.algorithms.fedopt import FedAdagrad, FedAdam, FedYogi
+    from hiermo.algorithms.fedprox import FedProx
+    from hiermo.algorithms.hieradmo import HierAdMo
     from hiermo.algorithms.hierfavg import HierFAVG
     from hiermo.algorithms.hiermo import HierMo
+    from hiermo.algorithms.local_sgd import LocalSGD
+    from hiermo.algorithms.mime import Mime, MimeLite
+    from hiermo.algorithms.scaffold import SCAFFOLD
+    from hiermo.algorithms.slowmo import SlowMo
     from hiermo.core.algorithm import Algorithm, Model
     from hiermo.core.errors import Diverged, HiermoError, UserError
     from hiermo.core.problem import Problem
@@ -23,17 +38,35 @@ if TYPE_CHECKING:
     from hiermo.topology.tree import Tree
 
 __all__ = [
+    "CFL",
+    "DOMO",
+    "SCAFFOLD",
     "Algorithm",
     "Dataset",
+    "DiLoCo",
     "Diverged",
+    "FastSlowMo",
+    "FedADC",
+    "FedAdagrad",
+    "FedAdam",
     "FedAvg",
+    "FedAvgM",
+    "FedMom",
+    "FedNAG",
+    "FedProx",
+    "FedYogi",
+    "HierAdMo",
     "HierFAVG",
     "HierMo",
     "HiermoError",
+    "LocalSGD",
+    "Mime",
+    "MimeLite",
     "Model",
     "Partitioned",
     "Problem",
     "Quadratic",
+    "SlowMo",
     "State",
     "Supervised",
     "Tree",
@@ -47,16 +80,34 @@ __all__ = [
 # where each public name lives: imported on first use, so that `import hiermo` and `hiermo --help` do not wait for torch
 _HOME = {
     "Algorithm": "core.algorithm",
+    "CFL": "algorithms.cfl",
+    "DOMO": "algorithms.domo",
     "Dataset": "data.dataset",
+    "DiLoCo": "algorithms.diloco",
     "Diverged": "core.errors",
+    "FastSlowMo": "algorithms.fastslowmo",
+    "FedADC": "algorithms.fedadc",
+    "FedAdagrad": "algorithms.fedopt",
+    "FedAdam": "algorithms.fedopt",
     "FedAvg": "algorithms.fedavg",
+    "FedAvgM": "algorithms.fedavgm",
+    "FedMom": "algorithms.fedmom",
+    "FedNAG": "algorithms.fednag",
+    "FedProx": "algorithms.fedprox",
+    "FedYogi": "algorithms.fedopt",
+    "HierAdMo": "algorithms.hieradmo",
     "HierFAVG": "algorithms.hierfavg",
     "HierMo": "algorithms.hiermo",
     "HiermoError": "core.errors",
+    "LocalSGD": "algorithms.local_sgd",
+    "Mime": "algorithms.mime",
+    "MimeLite": "algorithms.mime",
     "Model": "core.algorithm",
     "Partitioned": "data.partitioned",
     "Problem": "core.problem",
     "Quadratic": "problems.quadratic",
+    "SCAFFOLD": "algorithms.scaffold",
+    "SlowMo": "algorithms.slowmo",
     "State": "engine.state",
     "Supervised": "problems.supervised",
     "Tree": "topology.tree",

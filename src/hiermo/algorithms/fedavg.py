@@ -8,7 +8,7 @@ Traffic: 1 vector up and 1 down per worker and round.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from hiermo.core.algorithm import Algorithm, Gradient, Model
 from hiermo.core.parameter import Rate
@@ -17,6 +17,8 @@ from hiermo.core.parameter import Rate
 @dataclass(frozen=True, kw_only=True)
 class FedAvg(Algorithm):
     """Plain SGD at the workers, a data-weighted average at the cloud."""
+
+    cites: ClassVar[tuple[str, ...]] = ("fedavg",)
 
     eta: Rate = 0.01
 

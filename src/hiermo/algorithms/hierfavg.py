@@ -6,7 +6,7 @@ Traffic: 1 vector up and 1 down on every link.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from hiermo.core.algorithm import Algorithm, Gradient, Model
 from hiermo.core.parameter import Rate
@@ -15,6 +15,8 @@ from hiermo.core.parameter import Rate
 @dataclass(frozen=True, kw_only=True)
 class HierFAVG(Algorithm):
     """Plain SGD at the workers, data-weighted averages at the edges and at the cloud."""
+
+    cites: ClassVar[tuple[str, ...]] = ("hierfavg",)
 
     eta: Rate = 0.01
 

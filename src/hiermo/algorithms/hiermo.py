@@ -16,7 +16,7 @@ Traffic: 2 vectors up and 2 down on every link. Defaults are the paper's.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 import warnings
 
 from hiermo.core.algorithm import Algorithm, Gradient, Rule
@@ -40,6 +40,9 @@ class Edge(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class HierMo(Algorithm):
     """Nesterov momentum at the workers (gamma) and at the edges (gamma_a)."""
+
+    momentum_at: ClassVar[str] = "worker and edge"
+    cites: ClassVar[tuple[str, ...]] = ("hiermo",)
 
     eta: Rate = 0.01
     gamma: Momentum = 0.5

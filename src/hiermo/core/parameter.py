@@ -40,6 +40,8 @@ class Range(NamedTuple):
 
 Momentum = Annotated[float, Range(ge=0, lt=1)]
 Rate = Annotated[float, Range(gt=0, lt=inf)]
+Weight = Annotated[float, Range(ge=0, lt=inf)]
+Portion = Annotated[float, Range(ge=0, le=1)]
 Count = Annotated[int, Range(ge=1)]
 Seconds = Annotated[float, Range(ge=0, lt=inf)]
 

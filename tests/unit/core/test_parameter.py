@@ -27,7 +27,7 @@ class Options:
     speeds: dict[str, Rate] = field(default_factory=dict)
     target: int | str | None = None
     extra: Any = None
-    lag: Any = bound()  # noqa: RUF009 - a dataclass field
+    lag: Any = bound()
     total: int = field(init=False, default=0)
 
 
