@@ -38,6 +38,7 @@ class DOMO(Algorithm):
     """Heavy-ball momentum at the workers (mu_l) and at the cloud (mu_s), fused into the workers' steps."""
 
     momentum_at: ClassVar[str] = "worker and cloud"
+    eta_per_round: ClassVar[bool] = True
     cites: ClassVar[tuple[str, ...]] = ("domo",)
 
     eta: Rate = 0.01

@@ -1,7 +1,7 @@
 """FastSlowMo: Nesterov momentum at the workers and at the cloud, on two tiers.
 
-Yang, Fu, Bao, Yuan, Zhou, "FastSlowMo: Federated Learning with Combined Worker and Aggregator Momenta", IEEE TAI 2022.
-Written from a third-party implementation. It is HierMo with one edge, and has the same two forms: see there.
+Yang, Fu, Bao, Yuan, Zomaya, "FastSlowMo: Federated Learning with Combined Worker and Aggregator Momenta", IEEE TAI
+2022. Written from a third-party implementation. It is HierMo with one edge, and has the same two forms: see there.
 Traffic: 2 vectors up and 2 down per worker and round. Defaults are the paper's.
 """
 

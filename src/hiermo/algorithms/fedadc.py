@@ -28,6 +28,7 @@ class FedADC(Algorithm):
     """The cloud's momentum, spread evenly over the local steps of a round."""
 
     momentum_at: ClassVar[str] = "cloud, applied at workers"
+    eta_per_round: ClassVar[bool] = True
     cites: ClassVar[tuple[str, ...]] = ("fedadc",)
 
     eta: Rate = 0.01

@@ -1,8 +1,8 @@
 """FedNAG: Nesterov momentum at the workers; models and momenta are averaged.
 
-Yang, Bao, Sun, Wang, "Federated Learning with Nesterov Accelerated Gradient" (arXiv 2009.08716); restated in the HierMo
-paper's appendix. Written from that appendix and from two third-party implementations, which agree; equal to torch's
-SGD(nesterov=True) with averaged momentum buffers.
+Yang, Bao, Yuan, Tran, Zomaya, "Federated Learning with Nesterov Accelerated Gradient" (arXiv 2009.08716); restated
+in the HierMo paper's appendix. Written from that appendix and from two third-party implementations, which agree;
+equal to torch's SGD(nesterov=True) with averaged momentum buffers.
 Paper's default gamma 0.5, ours the same. Traffic: 2 vectors up and 2 down per worker and round.
 """
 

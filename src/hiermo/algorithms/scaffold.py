@@ -36,6 +36,7 @@ class Server(NamedTuple):
 class SCAFFOLD(Algorithm):
     """SGD at the workers, each gradient corrected by the cloud's control minus the worker's own."""
 
+    eta_per_round: ClassVar[bool] = True
     cites: ClassVar[tuple[str, ...]] = ("scaffold",)
 
     eta: Rate = 0.01

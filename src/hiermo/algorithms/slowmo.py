@@ -32,6 +32,7 @@ class SlowMo(Algorithm):
     """A base optimiser at the workers (plain SGD, heavy ball or Nesterov), heavy-ball momentum at the cloud."""
 
     momentum_at: ClassVar[str] = "cloud"
+    eta_per_round: ClassVar[bool] = True
     cites: ClassVar[tuple[str, ...]] = ("slowmo",)
 
     eta: Rate = 0.01

@@ -11,6 +11,7 @@ import warnings
 import typer
 
 from hiermo._version import __version__
+from hiermo.cli.cite import cite
 from hiermo.cli.doctor import doctor
 from hiermo.cli.init import init
 from hiermo.cli.list import list_things
@@ -74,6 +75,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "init": init,
     "list": list_things,
     "doctor": doctor,
+    "cite": cite,
 }
 for name, verb in VERBS.items():
     app.command(name)(ending(verb))

@@ -40,9 +40,27 @@ Listing = tuple[list[str], list[list[str]]]
 def _algorithms() -> Listing:
     from hiermo.algorithms import ALGORITHMS
 
-    kinds = [(name, ALGORITHMS.get(name)) for name in ALGORITHMS.names()]
-    rows = [[name, str(k.tiers or "any"), _parameters(k), _first_line(k)] for name, k in kinds]
-    return ["name", "tiers", "parameters", "what it does"], rows
+    rows = []
+    for name in ALGORITHMS.names():
+        kind = ALGORITHMS.get(name)
+        rows.append([name, str(kind.tiers or "any"), kind.momentum_at, _vectors(kind), _keys(kind), _parameters(kind)])
+    return ["name", "tiers", "momentum", "up/down", "cite", "parameters"], rows
+
+
+def _vectors(kind: Any) -> str:
+    """Vectors up/down per exchange, and `s` for a scalar; from the workers' link upwards where links differ."""
+    from hiermo.clock.ledger import Load, per_exchange
+
+    def shown(load: Load) -> str:
+        return f"{load.vectors}{'+s' * load.scalars}"
+
+    links = [f"{shown(up)}/{shown(down)}" for up, down in per_exchange(kind(), kind.tiers or 3)]
+    return ", ".join(dict.fromkeys(links))
+
+
+def _keys(kind: Any) -> str:
+    """Citation keys; of an entry of one's own, the key inside it."""
+    return ", ".join(cite.partition("{")[2].partition(",")[0] if cite.startswith("@") else cite for cite in kind.cites)
 
 
 def _datasets() -> Listing:
@@ -79,7 +97,3 @@ def _parameters(kind: Any) -> str:
     known = options(kind)
     shown = [(f.name, f.default) for f in fields(kind) if f.name in known]
     return ", ".join(name if value is MISSING else f"{name}={value}" for name, value in shown)
-
-
-def _first_line(kind: Any) -> str:
-    return str(kind.__doc__ or "").strip().splitlines()[0]

@@ -37,6 +37,7 @@ class Algorithm(ABC):
     down: Any  # message that descends, likewise
     asks: Any = None  # what workers answer before each cloud round; None = no survey
     tiers: ClassVar[int | None] = None  # required number of tiers; None = any
+    eta_per_round: ClassVar[bool] = False  # its merge or send uses eta, which must not change within a round
     momentum_at: ClassVar[str] = "-"  # where it keeps momentum, for listings
     cites: ClassVar[tuple[str, ...]] = ()  # keys of algorithms/references.bib, or whole BibTeX entries of one's own
 

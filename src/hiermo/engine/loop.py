@@ -128,7 +128,8 @@ class Loop:
         parents, group = np.unique(self.tree.parents[k - 1][below.nodes], return_inverse=True)
         some = None if len(parents) == self.tree.counts[k] else parents
         sizes = self.sizes[k - 1][below.nodes]
-        means = engine.mean(pick(of(a.up, k - 1), children), sizes, group, len(parents))
+        sent = self.carry(pick(of(a.up, k - 1), children), k - 1)
+        means = engine.mean(sent, sizes, group, len(parents))
         here = self.where(k, some, event.t)
         new = engine.each(of(a.aggregators(), k - 1), engine.take(state.tiers[k], some), means, where=here)
         if (row := engine.first_broken(new)) is not None:
@@ -147,7 +148,7 @@ class Loop:
             if j == 0:
                 teams = None if nodes is None else np.unique(senders)
                 state = replace(state, down=engine.put(state.down, teams, engine.take(sent, teams)))
-            message = engine.take(sent, senders)
+            message = self.carry(engine.take(sent, senders), j)
             rule = adopt if j else a.receive
             new = engine.each(rule, engine.take(state.tiers[j], nodes), message, where=here)
             statistics = None if state.buffers is None else engine.rows(state.buffers[j + 1], senders)
@@ -171,6 +172,10 @@ class Loop:
         # every aggregator is told, or an edge would send stale answers down in the middle of a cloud round
         above = [told(state.tiers[k], k) for k in range(1, self.tree.tiers)]
         return replace(state, tiers=(state.tiers[0], *above), down=told(state.down, 1))
+
+    def carry(self, message: Any, link: int) -> Any:
+        """Every message between two nodes passes here, many at once: the place for what a link does to it."""
+        return message
 
     def put(self, state: State, tier: int, nodes: Any, new: Any, statistics: Any = None) -> State:
         """The state with the records, and where given the statistics, of some nodes of one tier replaced."""

@@ -27,6 +27,8 @@ def problem_of(recipe: Recipe, memory: bool = True) -> Supervised:
         partition(dataset, recipe.partition.made, n_workers, recipe.train.seed),
         recipe.train.batch,
         recipe.model.made.loss,
+        weight_decay=recipe.train.weight_decay,
+        clip_norm=recipe.train.clip_norm,
         evaluate_train=recipe.evaluate.train,
         evaluate_batch=recipe.evaluate.batch,
         device=device,

@@ -5,8 +5,8 @@ from math import ceil, prod
 from time import perf_counter
 from typing import Any
 
-from hiermo.core.plan import Merge, Setting, Spread, Survey
-from hiermo.core.record import of
+from hiermo.clock.ledger import count
+from hiermo.core.plan import Setting
 from hiermo.engine.run import run
 from hiermo.experiment.assemble import dimension, load_data, problem_of
 from hiermo.experiment.memory import human, item_bytes, needed_bytes
@@ -49,30 +49,11 @@ def _run(recipe: Recipe, part: Part, problem: Supervised) -> dict[str, Any]:
 
 
 def traffic(recipe: Recipe, part: Part) -> tuple[int, int]:
-    """(messages, vectors of model size) over all links of the whole run, counted off the plan."""
+    """(messages, vectors of model size) over all links of the whole run."""
     tree, periods = recipe.placed(part)
     setting = Setting(tree, periods, recipe.train.iterations, recipe.train.seed)
-    bound = part.made.bind(setting)
-    messages = vectors = 0
-
-    def carry(kinds: Any, link: int, n: int) -> None:
-        nonlocal messages, vectors
-        messages += n
-        vectors += n * len(of(kinds, link)._fields)
-
-    for event in bound.plan(setting):
-        match event:
-            case Merge(_, tier, children):
-                carry(bound.up, tier - 1, tree.counts[tier - 1] if children is None else len(children))
-            case Spread(_, tier, children):
-                nodes = children
-                for link in range(tier - 1, -1, -1):
-                    carry(bound.down, link, tree.counts[link] if nodes is None else len(nodes))
-                    nodes = None if nodes is None or link == 0 else tree.children(link, nodes)
-            case Survey():
-                for link in range(tree.tiers - 1):
-                    carry(bound.asks, link, 2 * tree.counts[link])  # up, and its mean down
-    return messages, vectors
+    loads = [load for link in count(part.made.bind(setting), setting) for load in link]
+    return sum(load.messages for load in loads), sum(load.vectors for load in loads)
 
 
 def _seconds(recipe: Recipe, part: Part, problem: Supervised) -> float:

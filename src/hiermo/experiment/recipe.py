@@ -14,6 +14,7 @@ from hiermo.core.algorithm import Algorithm
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import faults, options, suggestion
 from hiermo.core.registry import Registry
+from hiermo.core.schedule import SCHEDULES
 from hiermo.data.partition import PARTITIONS
 from hiermo.data.sources import SOURCES
 from hiermo.experiment.tables import DelaysTable, EngineTable, EvaluateTable, PeriodsTable, TrainTable, TreeTable
@@ -51,6 +52,7 @@ class Recipe:
     evaluate: EvaluateTable
     engine: EngineTable
     delays: DelaysTable | None
+    schedule: Part
     algorithms: tuple[Part, ...]
     import_from: tuple[str, ...] = field(default=())  # folders that import paths are looked for in
 
@@ -95,6 +97,9 @@ def parse(raw: dict[str, Any], name: str = "", folders: Sequence[Path] = ()) -> 
     source = part(SOURCES, "data", data, "source", extra=("partition",))
     by = data.get("partition", "iid") if isinstance(data, dict) else "iid"
     partition = part(PARTITIONS, "data.partition", _named(by, "kind"), "kind")
+    train = raw.get("train", {})
+    plan = train.get("schedule", "constant") if isinstance(train, dict) else "constant"
+    schedule = part(SCHEDULES, "train.schedule", _named(plan, "kind"), "kind")
     listed = raw.get("algorithm", [])
     several = listed if isinstance(listed, list) else [listed]
     if not several:
@@ -106,19 +111,20 @@ def parse(raw: dict[str, Any], name: str = "", folders: Sequence[Path] = ()) -> 
     ]
     made = {
         "tree": said.make(TreeTable, "tree", raw),
-        "train": said.make(TrainTable, "train", raw),
+        "train": said.make(TrainTable, "train", {"train": _without(raw.get("train", {}), "schedule")}),
         "evaluate": said.make(EvaluateTable, "evaluate", raw),
         "engine": said.make(EngineTable, "engine", raw),
         "delays": said.make(DelaysTable, "delays", raw) if "delays" in raw else None,
         "periods": _periods(said, raw),
     }
-    parts = [p for p in (source, partition, model, *algorithms) if p is not None]
+    parts = [p for p in (source, partition, model, schedule, *algorithms) if p is not None]
     recipe = Recipe(
         name=str(raw.get("name", name)),
         description=str(raw.get("description", "")),
         source=source,
         partition=partition,
         model=model,
+        schedule=schedule,
         algorithms=tuple(p for p in algorithms if p is not None),
         import_from=tuple(map(str, search)) if any(":" in p.name for p in parts) else (),
         **made,
@@ -282,6 +288,10 @@ def _periods(said: Faults, raw: dict[str, Any]) -> tuple[int, ...]:
     return () if table is None else (table.tau,) if table.pi is None else (table.tau, table.pi)
 
 
+def _without(table: Any, key: str) -> Any:
+    return {k: v for k, v in table.items() if k != key} if isinstance(table, dict) else table
+
+
 def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
@@ -305,7 +315,10 @@ def to_dict(recipe: Recipe) -> dict[str, Any]:
         "model": {"name": recipe.model.name, **recipe.model.values()},
         "tree": asdict(recipe.tree),
         "periods": list(recipe.periods),
-        "train": asdict(recipe.train),
+        "train": {
+            **asdict(recipe.train),
+            "schedule": {"kind": recipe.schedule.name, **recipe.schedule.values()},
+        },
         "evaluate": asdict(recipe.evaluate),
         "engine": asdict(recipe.engine),
         "delays": asdict(recipe.delays) if recipe.delays else None,

@@ -87,7 +87,7 @@ def override(raw: dict[str, Any], setting: str, search: tuple[Path, ...] = ()) -
     table = raw
     for depth, part in enumerate(path[:-1]):
         inner = table.setdefault(part, {})
-        if part == "partition" and isinstance(inner, str):
+        if part in ("partition", "schedule") and isinstance(inner, str):
             inner = {"kind": inner}
         if part == "periods" and isinstance(inner, list):
             inner = dict(zip(("tau", "pi"), inner, strict=False))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from hiermo.core.errors import UserError
-from hiermo.core.parameter import Count, Range, Seconds
+from hiermo.core.parameter import Count, Range, Rate, Seconds, Weight
 from hiermo.topology.tree import Tree
 
 
@@ -56,6 +56,8 @@ class TrainTable:
     iterations: Count
     batch: Count = 64
     seed: Annotated[int, Range(ge=0)] = 0
+    weight_decay: Weight = 0.0  # added to the gradient, before any momentum
+    clip_norm: Rate | None = None  # longer gradients of a worker's batch are shortened to this
     until: dict[str, float] | None = None  # stop at the first evaluation that meets all, e.g. { accuracy = 0.95 }
 
 

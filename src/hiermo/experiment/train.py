@@ -13,6 +13,7 @@ import warnings
 import numpy as np
 
 from hiermo.core.errors import Diverged, UserError
+from hiermo.core.schedule import eta_of
 from hiermo.core.until import reached
 from hiermo.engine.run import run
 from hiermo.engine.state import State, from_arrays, to_arrays
@@ -76,6 +77,7 @@ def train(
             every="edge",
             start=good,
             engine=recipe.engine.name,
+            schedule=eta_of(recipe.schedule.made, part.made, periods),
         )
         metrics = Metrics(directory.metrics_path, columns(problem), lines)
         done = good is not None and bool(lines) and _is_end(lines[-1], good.t, goal, until)

@@ -52,7 +52,9 @@ class Supervised:
     `model` is a module, whose weights are the start and which is not changed, or a function without arguments that
     makes one: it is called under the run's seed. `loss(outputs, targets)` is a mean over the batch, or "cross_entropy"
     or "mse" (one-hot). `metrics` are further functions (outputs, targets) -> mean over the batch, evaluated beside loss
-    and accuracy. `evaluate_train` adds `train_loss`, ... on the training set (True) or on a fixed sample of so many.
+    and accuracy. `weight_decay` times the model is added to every gradient, after that of a batch was shortened to at
+    most `clip_norm`: both are inside what an algorithm sees. `evaluate_train` adds `train_loss`, ... on the training
+    set (True) or on a fixed sample of so many.
     """
 
     def __init__(
@@ -63,6 +65,8 @@ class Supervised:
         loss: str | Mean = "cross_entropy",
         metrics: Mapping[str, Metric] | None = None,
         *,
+        weight_decay: float = 0.0,
+        clip_norm: float | None = None,
         evaluate_train: bool | int = False,
         evaluate_batch: int = 1000,
         device: str = "cpu",
@@ -73,6 +77,7 @@ class Supervised:
             raise UserError(f"loss must be a function or one of {', '.join(map(repr, LOSSES))}, not {loss!r}")
         self.device, self.dtype = torch.device(device), getattr(torch, dtype)
         self.batch, self.evaluate_batch = batch, evaluate_batch
+        self.weight_decay, self.clip_norm = weight_decay, clip_norm
         self.train_x, self.train_y = self._samples(data.train_x), self._targets(data.train_y)
         self.parts = [np.asarray(part, np.int64) for part in data.parts]
         self.sizes = np.array([len(part) for part in self.parts])
@@ -125,7 +130,7 @@ class Supervised:
         if self._block is not None:
             blocks = [slice(k, k + BLOCK) for k in range(0, len(chosen), BLOCK)]
             self._pool.run([partial(self._several, chosen[some], x[some], result[some]) for some in blocks])
-            return result
+            return self._decayed(self._clipped(result), x)
         rows = [None] * len(chosen) if buffers is None else buffers
         self._each(
             [
@@ -134,7 +139,7 @@ class Supervised:
             ],
             self.stochastic,
         )
-        return result
+        return self._decayed(self._clipped(result), x)
 
     def full_grad(self, workers: Nodes, x: Tensor, buffers: Tensor | None = None) -> Tensor:
         result = torch.zeros_like(x)
@@ -147,7 +152,7 @@ class Supervised:
                 result[j] += piece * (len(some) / len(part))
 
         self._each([partial(whole, j, int(i)) for j, i in enumerate(workers)], self.stochastic)
-        return result
+        return self._decayed(result, x)
 
     def evaluate(self, x: Tensor, buffers: Tensor | None = None) -> dict[str, float]:
         x = x.clone()  # bits depend on the place in memory
@@ -174,6 +179,16 @@ class Supervised:
         tasks = [partial(measure, k, found) for k, found in zip(starts, parts, strict=True)]
         self._each(tasks, self._evaluates_at_random)
         return {name: sum(found[name] for found in parts) / len(targets) for name in measures}
+
+    def _clipped(self, gradients: Tensor) -> Tensor:
+        if self.clip_norm is None:
+            return gradients
+        lengths = torch.linalg.vector_norm(gradients, dim=1, keepdim=True)
+        clipped: Tensor = gradients * (self.clip_norm / lengths.clamp(min=self.clip_norm))
+        return clipped
+
+    def _decayed(self, gradients: Tensor, x: Tensor) -> Tensor:
+        return gradients.add_(x, alpha=self.weight_decay) if self.weight_decay else gradients
 
     def _several(self, chosen: Any, x: Tensor, result: Tensor) -> None:
         assert self._block is not None

@@ -22,6 +22,7 @@ UBYTE = 0x0800  # an idx file begins with its type and its number of dimensions
 class Mnist:
     """60000 training and 10000 test digits, from the folder `mnist` of the data directory; plain files or .gz."""
 
+    cites: ClassVar[tuple[str, ...]] = ("mnist",)
     summary: ClassVar[str] = "MNIST digits, 60000 + 10000, from idx files in mnist/"
     samples: ClassVar[int] = 60000
 

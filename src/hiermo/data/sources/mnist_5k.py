@@ -22,6 +22,7 @@ SPLIT = 5000  # the seed of the split: a constant, so that everyone's test sampl
 class Mnist5k:
     """400 training and 100 test samples of each digit; always the same ones, in the same order."""
 
+    cites: ClassVar[tuple[str, ...]] = ("mnist",)
     summary: ClassVar[str] = "5000 MNIST digits, 4000 + 1000, installed with hiermo"
     samples: ClassVar[int] = CLASSES * TRAIN_PER_CLASS
 

@@ -1,0 +1,1 @@
+"""What a plan costs: bytes, and later seconds."""
