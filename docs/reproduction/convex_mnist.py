@@ -6,6 +6,7 @@ HIERMO_DATA must name a directory with MNIST's four idx files in mnist/. About t
 """
 
 from datetime import date
+from itertools import pairwise
 import json
 from pathlib import Path
 import platform
@@ -69,7 +70,7 @@ def row(label: str, results: dict[str, dict[str, list[float]]]) -> str:
 def order_holds(results: dict[str, list[float]]) -> bool:
     """Whether every algorithm of a group is above every one of the group before."""
     means = [[mean(results[name]) for name in group] for group in GROUPS]
-    return all(max(below) < min(above) for below, above in zip(means, means[1:], strict=False))
+    return all(max(below) < min(above) for below, above in pairwise(means))
 
 
 def page(results: dict[str, dict[str, list[float]]], about: dict[str, object]) -> str:
@@ -80,8 +81,8 @@ def page(results: dict[str, dict[str, list[float]]], about: dict[str, object]) -
         "",
         "Test accuracy in %, mean of 3 seeds (0, 1, 2; smallest to largest in brackets), against the paper's table.",
         "4 workers under 2 edges, T = 1000, tau = 10 and pi = 2 (two-tier algorithms: tau = 20), eta = 0.01, every",
-        "momentum 0.5, batch 64, i.i.d. split, pixels in [0, 1], zero start. The paper publishes neither its split nor its",
-        f"input scaling. A gap of more than {NEAR} points is in bold.",
+        "momentum 0.5, batch 64, i.i.d. split, pixels in [0, 1], zero start. The paper publishes neither its split nor",
+        f"its input scaling. A gap of more than {NEAR} points is in bold.",
         "",
         "| | linear: here | paper | gap | logistic: here | paper | gap |",
         "|---|---|---|---|---|---|---|",
@@ -98,10 +99,9 @@ def page(results: dict[str, dict[str, list[float]]], about: dict[str, object]) -
         "HIERMO_DATA=... python docs/reproduction/convex_mnist.py",
         "```",
         "",
-        "which runs `hiermo run paper/linear-mnist --seed S` and `hiermo run paper/logistic-mnist --seed S` for S = 0, 1, 2.",
-        "All single results are in [convex-mnist.json](convex-mnist.json). "
-        + ", ".join(f"{k}: {v}" for k, v in about.items())
-        + ".",
+        "which runs `hiermo run paper/linear-mnist --seed S` and the same with `paper/logistic-mnist` for each seed S.",
+        "All single results are in [convex-mnist.json](convex-mnist.json).",
+        ", ".join(f"{key}: {value}" for key, value in about.items()) + ".",
         "",
     ]
     return "\n".join(lines)
@@ -113,10 +113,10 @@ NOTES = """## What agrees and what does not
 - **Mime, logistic**: see the gap above. The paper does not say which Mime it ran. With `form="hb"` (shown as Mime) its
   effective step is 2 eta, as for FedMom, SlowMo and FedNAG, and it lands among them; with the form of Mime's own paper
   (`Mime-ema`) the step is 1 eta and it lands at FedAvg. The published number lies between the two.
-- **FedADC, linear**: the paper has it half a point above FedMom, SlowMo and FedNAG; here it is one of them. By its rules
-  the effective step is 2 eta, as theirs.
-- **HierMo-position** is Algorithm 1 as printed. On the linear model it is nearly two points below the published number;
-  the velocity form of the paper's proofs, here HierMo, meets it.
+- **FedADC, linear**: the paper has it half a point above FedMom, SlowMo and FedNAG; here it is one of them. By its
+  rules the effective step is 2 eta, as theirs.
+- **HierMo-position** is Algorithm 1 as printed. On the linear model it is nearly two points below the published
+  number; the velocity form of the paper's proofs, here HierMo, meets it.
 - Logistic results are about half a point above the published ones for every algorithm with momentum, in the same order.
 """
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hiermo.algorithms.mime import Mime, MimeLite
     from hiermo.algorithms.scaffold import SCAFFOLD
     from hiermo.algorithms.slowmo import SlowMo
+    from hiermo.checking.check import check_algorithm
     from hiermo.core.algorithm import Algorithm, Model
     from hiermo.core.errors import Diverged, HiermoError, UserError
     from hiermo.core.problem import Problem
@@ -72,6 +73,7 @@ __all__ = [
     "Tree",
     "UserError",
     "__version__",
+    "check_algorithm",
     "load_data",
     "make_model",
     "run",
@@ -112,6 +114,7 @@ _HOME = {
     "Supervised": "problems.supervised",
     "Tree": "topology.tree",
     "UserError": "core.errors",
+    "check_algorithm": "checking.check",
     "load_data": "data.load",
     "make_model": "models.make",
     "run": "engine.run",

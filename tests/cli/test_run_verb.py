@@ -69,7 +69,8 @@ def test_the_written_recipe_has_every_default_and_runs_the_same(hiermo, recipe, 
     hiermo("run", recipe(), "-s", "algorithm.gamma=0.3", "--seed", "5", "--out", "a")
     written = tomllib.loads((tmp_path / "a/recipe.toml").read_text())
     assert written["format"] == 1
-    assert written["train"] == {"iterations": 40, "batch": 8, "seed": 5}
+    schedule = {"kind": "constant", "warm_up": 0, "per": "iteration"}
+    assert written["train"] == {"iterations": 40, "batch": 8, "seed": 5, "weight_decay": 0.0, "schedule": schedule}
     gammas = {"gamma": 0.3, "gamma_a": 0.5}
     assert written["algorithm"] == {"name": "HierMo", "label": "HierMo", "eta": 0.01, "form": "velocity", **gammas}
     assert written["engine"]["name"] == "stacked"

@@ -46,7 +46,7 @@ def test_init_overwrites_nothing(hiermo, tmp_path):
 @pytest.mark.parametrize(
     ("what", "words"),
     [
-        ("algorithms", ["HierMo", "HierFAVG", "FedAvg", "gamma_a=0.5", "Nesterov"]),
+        ("algorithms", ["HierMo", "worker and edge", "2/2", "FedADC", "1/2", "fedadc", "gamma_a=0.5", "LocalSGD"]),
         ("datasets", ["mnist-5k", "mnist", "synthetic", "samples=2000", "yes"]),
         ("models", ["linear", "logistic", "cnn", "hidden=(512,)"]),
         ("recipes", ["quick/digits", "HierMo against HierFAVG"]),

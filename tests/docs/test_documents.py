@@ -1,5 +1,6 @@
 """The code in README and CONTRIBUTING runs, and what they quote is what the files say."""
 
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 import re
 import subprocess
@@ -53,3 +54,13 @@ def test_make_help_lists_every_target():
     (phony,) = re.findall(r"^\.PHONY: (.*)$", text, flags=re.MULTILINE)
     shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert set(re.findall(r"^  make (\w+)", shown, flags=re.MULTILINE)) == set(phony.split())
+
+
+def test_the_algorithm_pages_are_those_of_the_algorithms():
+    """After a change of an algorithm file: python docs/make_algorithm_pages.py."""
+    spec = spec_from_file_location("make_algorithm_pages", ROOT / "docs/make_algorithm_pages.py")
+    made = module_from_spec(spec)
+    spec.loader.exec_module(made)
+    for name in made.ALGORITHMS.names():
+        assert (ROOT / f"docs/algorithms/{name}.md").read_text() == made.page(name), name
+        assert (ROOT / f"docs/algorithms/{name}.svg").is_file()

@@ -11,6 +11,7 @@ import warnings
 import typer
 
 from hiermo._version import __version__
+from hiermo.cli.check import check
 from hiermo.cli.cite import cite
 from hiermo.cli.doctor import doctor
 from hiermo.cli.init import init
@@ -74,6 +75,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "resume": resume,
     "init": init,
     "list": list_things,
+    "check": check,
     "doctor": doctor,
     "cite": cite,
 }
