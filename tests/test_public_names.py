@@ -8,13 +8,13 @@ import hiermo
 
 def test_public_names():
     assert hiermo.__all__ == [
-        "CFL", "DOMO", "SCAFFOLD", "Algorithm", "Dataset", "DiLoCo", "Diverged", "FastSlowMo", "FedADC", "FedAdagrad", "FedAdam",
-        "FedAvg", "FedAvgM", "FedMom", "FedNAG", "FedProx", "FedYogi", "HierAdMo", "HierFAVG", "HierMo", "HiermoError",
-        "LocalSGD", "Mime", "MimeLite", "Model", "Partitioned", "Problem", "Quadratic", "SlowMo", "State",
-        "Supervised", "Tree", "UserError", "__version__", "check_algorithm", "load_data", "make_model", "run",
+        "CFL", "DOMO", "SCAFFOLD", "Algorithm", "Dataset", "DiLoCo", "Diverged", "FastSlowMo", "FedADC", "FedAdagrad",
+        "FedAdam", "FedAvg", "FedAvgM", "FedMom", "FedNAG", "FedProx", "FedYogi", "HierAdMo", "HierFAVG", "HierMo",
+        "HiermoError", "LocalSGD", "Mime", "MimeLite", "Model", "Partitioned", "Problem", "Quadratic", "SlowMo",
+        "State", "Supervised", "Tree", "UserError", "__version__", "check_algorithm", "load_data", "make_model", "run",
     ]  # fmt: skip
     assert all(hasattr(hiermo, name) for name in hiermo.__all__)
-    assert dir(hiermo) == hiermo.__all__
+    assert dir(hiermo) == sorted(hiermo.__all__)
 
 
 def test_importing_hiermo_does_not_import_torch():

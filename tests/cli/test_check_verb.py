@@ -51,7 +51,7 @@ def test_bad(hiermo):
     assert ended.errors == ["bad:ServerMomentum fails 1 of 3 checks: values"]
     *good, bad = ended.out.splitlines()
     assert all(line.endswith(" ok") for line in good)
-    assert bad.startswith("values      ServerMomentum: eta must be a number, not None;")
+    assert bad.startswith("values      eta must be a number, not None (")
 
 
 def test_bad_as_json(hiermo, tmp_path):

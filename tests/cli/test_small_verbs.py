@@ -129,6 +129,7 @@ def test_what_needs_no_torch_does_not_import_it(tmp_path):
         "list datasets": 0,
         "list models": 0,
         "list recipes": 0,
+        "check FedAvg": 0,
         "init": 0,
         "run nothing.toml": 2,
         "run quick/digits -s train.iterations=7": 2,

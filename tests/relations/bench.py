@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -59,10 +60,16 @@ def go(
     algorithm = kind(**{"eta": ETA, **parameters})
 
     def trajectory(engine: str) -> Any:
-        states = run(algorithm, tree, problem, periods=periods, iterations=ITERATIONS, engine=engine)
-        return np.array([getattr(state.tiers[-1], field)[0] for state in states])[seen - 1 :: seen]
+        records = cloud_records(algorithm, tree, problem, periods, engine)
+        return np.array([getattr(record, field)[0] for record in records])[seen - 1 :: seen]
 
     return trajectory
+
+
+@cache  # the same partner serves many
+def cloud_records(algorithm: Any, tree: Tree, problem: Any, periods: tuple[int, ...], engine: str) -> list[Any]:
+    states = run(algorithm, tree, problem, periods=periods, iterations=ITERATIONS, engine=engine)
+    return [state.tiers[-1] for state in states]
 
 
 def mean_gradient(x: Any) -> Any:
@@ -184,7 +191,9 @@ class SharedEdgeMomentum(HierMo):
         return worker, edge, edge
 
 
-def last(algorithm: Any, tree: Tree, problem: Any, periods: tuple[int, ...], rounds: int, engine: str = "stacked") -> Any:
+def last(
+    algorithm: Any, tree: Tree, problem: Any, periods: tuple[int, ...], rounds: int, engine: str = "stacked"
+) -> Any:
     """The cloud models of a long run."""
     return models(
         run(algorithm, tree, problem, periods=periods, iterations=rounds * int(np.prod(periods)), engine=engine)

@@ -5,8 +5,6 @@ Compared are the cloud models; "seen every pi rounds" compares every pi-th of th
 
 from itertools import product
 
-import pytest
-
 from bench import (
     ALIKE,
     ETA,
@@ -26,6 +24,8 @@ from bench import (
     rebased_buffers,
     unweighted_local_sgd,
 )
+import pytest
+
 from helpers import ENGINES, ROUNDING, difference
 from hiermo import (
     CFL,
@@ -33,8 +33,8 @@ from hiermo import (
     SCAFFOLD,
     DiLoCo,
     FastSlowMo,
-    FedADC,
     FedAdam,
+    FedADC,
     FedAvg,
     FedAvgM,
     FedMom,
@@ -53,7 +53,7 @@ from hiermo import (
 
 FORMS = ({"form": "velocity"}, {"form": "position"})
 BOTH = {"gamma": 0.4, "gamma_a": 0.3}  # stable in both forms
-PERIODS = ((4, 1), (2, 3), (1, 4), (3, 2), (4, 3))
+PERIODS = ((4, 1), (2, 3), (1, 4))
 SHARED_TREES = (THREE_EDGES, TWO_EDGES)
 FOUR_TIERS = Tree.from_parents(THREE_EDGES.parents[0], (0, 1, 1), (0, 0))
 ROUNDS = ((1,), (2,), (6,))
@@ -218,7 +218,7 @@ TABLE = [
                 go(HierAdMo, periods, tree, gamma=0.4, fixed=0.3, agree=agree, **form),
                 go(HierMo, periods, tree, **BOTH, **form),
             )
-            for tree, periods, agree, form in product(SHARED_TREES, PERIODS, ("worker", "edge"), FORMS)
+            for tree, periods, agree, form in product(SHARED_TREES, PERIODS[1:], ("worker", "edge"), FORMS)
         ],
     ),
     (
@@ -498,13 +498,13 @@ def test_no_relation_is_missing():
     assert [number for number, *_ in TABLE] == list(range(1, 46))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
-    ("left", "right"),
+    ("left", "right", "engine"),
     [
-        pytest.param(left, right, id=f"{number} {title} ({k})")
+        pytest.param(left, right, engine, id=f"{number} {title} ({k}, {engine})")
         for number, title, _, pairs in TABLE
         for k, (left, right) in enumerate(pairs)
+        for engine in (ENGINES if k == 0 else ENGINES[:1])  # the slow engine once per relation
     ],
 )
 def test_the_same_algorithm(left, right, engine):

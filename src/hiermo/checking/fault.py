@@ -34,7 +34,8 @@ def shown(thing: Any) -> str:
         return "nothing (is a `return` missing?)"
     if isinstance(thing, type):
         return f"the class {thing.__name__}"
-    return f"a {type(thing).__name__}"
+    name = type(thing).__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 def _cause(error: BaseException) -> str:

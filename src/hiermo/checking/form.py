@@ -6,7 +6,7 @@ from numbers import Real
 import pickle
 from typing import Any
 
-from hiermo.checking.fault import Fault, said, shown
+from hiermo.checking.fault import Fault, said
 from hiermo.core.algorithm import Algorithm
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import check_values
@@ -45,14 +45,14 @@ def values(algorithm: Any) -> None:
     try:
         check_values(algorithm)
     except UserError as error:
-        raise Fault(str(error)) from None
+        raise Fault(str(error).removeprefix(f"{type(algorithm).__name__}: ")) from None
     except Exception as error:
         raise Fault(f"the types of its parameters cannot be read: {said(error)}") from None
 
 
 def eta(algorithm: Any) -> None:
     """A field `eta` that is a number: schedules replace it, iteration by iteration."""
-    if "eta" not in {f.name for f in fields(algorithm)}:
+    if "eta" not in {f.name for f in fields(algorithm) if f.init}:
         raise Fault("there is no parameter `eta`, the step size that schedules set; write `eta: float = 0.01`")
     if isinstance(algorithm.eta, bool) or not isinstance(algorithm.eta, Real):
         raise Fault(f"eta must be a number, not {algorithm.eta!r}")
@@ -91,4 +91,4 @@ def tiers(algorithm: Any) -> None:
     """None, for trees of any depth, or a whole number of at least 2."""
     wanted = algorithm.tiers
     if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 2):
-        raise Fault(f"tiers must be None or a whole number of at least 2, not {shown(wanted)} {wanted!r}")
+        raise Fault(f"tiers must be None or a whole number of at least 2, not {wanted!r}")

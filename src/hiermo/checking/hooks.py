@@ -34,7 +34,9 @@ def finite(algorithm: Algorithm) -> None:
             for state in case.run(algorithm, engine):
                 for name, value in to_arrays(state)[0].items():
                     if not np.isfinite(value).all():
-                        raise Fault(f"{name} is not finite at iteration {state.t}; is something divided by zero?")
+                        raise Fault(
+                            f"{name} is not finite at iteration {state.t}; the usual cause is a division by zero"
+                        )
         except Diverged as error:
             raise Fault(f"{error}; the losses here have curvatures from 0.5 to 1") from None
 
@@ -63,7 +65,9 @@ def dtype(algorithm: Algorithm) -> None:
         for state in case.states(Watched(algorithm, keeps_dtype=True), engine, dtype=np.float32):
             for name, value in to_arrays(state)[0].items():
                 if value.dtype != np.float32:
-                    raise Fault(f"{name} is in {value.dtype} for a model in float32; is it made by `init` from x?")
+                    raise Fault(
+                        f"{name} is in {value.dtype} for a model in float32; `init` must make it from x, as in 0 * x"
+                    )
 
 
 def repeatable(algorithm: Algorithm) -> None:
