@@ -38,7 +38,7 @@ def _run(recipe: Recipe, part: Part, problem: Supervised) -> dict[str, Any]:
         "label": part.label,
         "algorithm": part.name,
         "iterations": recipe.train.iterations,
-        "cloud_rounds": recipe.train.iterations // prod(periods),
+        "cloud_rounds": recipe.cloud_rounds(part),
         "messages": messages,
         "traffic": human(vectors * problem.dimension * item_bytes(recipe)),
         "seconds": _seconds(recipe, part, problem),
@@ -74,7 +74,7 @@ def _seconds(recipe: Recipe, part: Part, problem: Supervised) -> float:
     assert state is not None
     begun = perf_counter()
     problem.evaluate(state.model, state.model_buffers)
-    evaluations = ceil(horizon // prod(periods) / recipe.evaluate.every)
+    evaluations = ceil(recipe.cloud_rounds(part) / recipe.evaluate.every)
     return horizon * per_iteration + evaluations * (perf_counter() - begun)
 
 

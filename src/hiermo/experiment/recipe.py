@@ -8,11 +8,13 @@ from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import Any
+import warnings
 
 from hiermo.algorithms import ALGORITHMS
 from hiermo.core.algorithm import Algorithm
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import faults, options, suggestion
+from hiermo.core.plan import Merge, Setting
 from hiermo.core.registry import Registry
 from hiermo.core.schedule import SCHEDULES
 from hiermo.data.partition import PARTITIONS
@@ -66,6 +68,15 @@ class Recipe:
         if self.tree.flatten and part.made.tiers == 2 and tree.tiers > 2:
             return tree.flatten(), (prod(self.periods),)
         return tree, self.periods
+
+    def cloud_rounds(self, part: Part) -> int:
+        """Merges at the cloud in the whole run; an asynchronous algorithm has one per arrival."""
+        tree, periods = self.placed(part)
+        setting = Setting(tree, periods, self.train.iterations, self.train.seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the run itself will warn
+            events = part.made.bind(setting).plan(setting)
+        return sum(isinstance(event, Merge) and event.tier == tree.tiers - 1 for event in events)
 
 
 TABLES = ("data", "model", "tree", "periods", "train", "evaluate", "engine", "delays", "algorithm")

@@ -3,7 +3,7 @@
 Logging, checkpoints and early stop are statements in one `for` body; the caller shows progress in another.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from math import isfinite
 from time import monotonic
@@ -61,18 +61,20 @@ def train(
     """
     (part,) = recipe.algorithms
     tree, periods = recipe.placed(part)
-    goal, until = recipe.train.iterations, recipe.train.until or {}
+    until = recipe.train.until or {}
+    due = evaluated_rounds(recipe)
+    last = max(due)
     with directory.locked():
         started = now()
         directory.result_path.unlink(missing_ok=True)
         directory.add_provenance(provenance(recipe.train.seed, problem.threads, recipe.engine.device))
-        good, before_s, lines = restore(directory, recipe, problem)
+        good, before_s, lines = restore(directory, recipe, problem, due)
         states = run(
             part.made,
             tree,
             problem,
             periods=periods,
-            iterations=goal,
+            iterations=recipe.train.iterations,
             seed=recipe.train.seed,
             every="edge",
             start=good,
@@ -80,17 +82,17 @@ def train(
             schedule=eta_of(recipe.schedule.made, part.made, periods),
         )
         metrics = Metrics(directory.metrics_path, columns(problem), lines)
-        done = good is not None and bool(lines) and _is_end(lines[-1], good.t, goal, until)
+        done = good is not None and bool(lines) and _is_end(lines[-1], good.rounds, last, until)
         begun = saved = monotonic()
         try:
             for state in () if done else states:
                 elapsed_s = before_s + monotonic() - begun
-                if state.rounds > (good.rounds if good else 0) and is_due(state.rounds, state.t, recipe):
+                if state.rounds > (good.rounds if good else 0) and state.rounds in due:
                     lines.append(
                         {**dict(zip(PLACE, (state.t, state.rounds, elapsed_s), strict=True)), **measure(problem, state)}
                     )
                     metrics.append(lines[-1])
-                    done = _is_end(lines[-1], state.t, goal, until)
+                    done = _is_end(lines[-1], state.rounds, last, until)
                 good, stopping = state, stop()
                 if done or stopping or monotonic() - saved >= recipe.engine.checkpoint_s:
                     checkpoint.save(directory.checkpoint_path, good, elapsed_s)
@@ -110,12 +112,16 @@ def train(
         write_json(directory.result_path, result_of(directory, recipe, problem, good, lines[-1], started))
 
 
-def is_due(rounds: int, t: int, recipe: Recipe) -> bool:
-    """Whether there is an evaluation after this cloud round: at every k-th and at the last."""
-    return rounds % recipe.evaluate.every == 0 or t == recipe.train.iterations
+def evaluated_rounds(recipe: Recipe) -> dict[int, None]:
+    """The cloud rounds after which there is an evaluation, in order: every k-th, and the last."""
+    (part,) = recipe.algorithms
+    last = recipe.cloud_rounds(part)
+    return dict.fromkeys((*range(recipe.evaluate.every, last, recipe.evaluate.every), last))
 
 
-def restore(directory: RunDirectory, recipe: Recipe, problem: Supervised) -> tuple[State | None, float, list[Any]]:
+def restore(
+    directory: RunDirectory, recipe: Recipe, problem: Supervised, due: Iterable[int]
+) -> tuple[State | None, float, list[Any]]:
     """The last checkpoint, the seconds before it, and the evaluations up to it that this horizon has."""
     if not directory.checkpoint_path.is_file():
         return None, 0.0, []
@@ -132,10 +138,9 @@ def restore(directory: RunDirectory, recipe: Recipe, problem: Supervised) -> tup
         raise UserError(
             f"{directory.checkpoint_path} is not of this run: it has another algorithm, model, tree, seed or periods"
         )
-    due = [k for k in range(1, state.rounds + 1) if is_due(k, state.t if k == state.rounds else 0, recipe)]
-    lines = [line for line in directory.evaluations() if line["iteration"] <= state.t]
-    lines = [line for line in lines if is_due(line["cloud_round"], line["iteration"], recipe)]
-    if [line["cloud_round"] for line in lines] != due:
+    done = [k for k in due if k <= state.rounds]
+    lines = [line for line in directory.evaluations() if line["cloud_round"] in done]
+    if [line["cloud_round"] for line in lines] != done:
         warnings.warn(f"{directory.metrics_path} lacks evaluations before the checkpoint: starting anew", stacklevel=2)
         return None, 0.0, []
     return state, before_s, lines
@@ -153,9 +158,9 @@ def columns(problem: Supervised) -> dict[str, str]:
     return {name: COLUMNS.get(name, "a metric of the cloud model") for name in (*PLACE, *problem.metric_names)}
 
 
-def _is_end(line: dict[str, Any], t: int, goal: int, until: dict[str, float]) -> bool:
-    """Whether the evaluation at iteration t is the run's last."""
-    return bool(line["iteration"] == t and (t == goal or (until and reached(until, line))))
+def _is_end(line: dict[str, Any], rounds: int, last: int, until: dict[str, float]) -> bool:
+    """Whether the evaluation after so many cloud rounds is the run's last."""
+    return bool(line["cloud_round"] == rounds and (rounds == last or (until and reached(until, line))))
 
 
 def result_of(
@@ -174,7 +179,7 @@ def result_of(
         "accuracy": values.pop("accuracy", None),
         "loss": values.pop("loss"),
         **values,
-        "stopped_by": "iterations" if state.t == recipe.train.iterations else "until",
+        "stopped_by": "iterations" if state.rounds == recipe.cloud_rounds(part) else "until",
         "data": recipe.source.name,
         "model": recipe.model.name,
         "parameters": problem.dimension,
