@@ -11,6 +11,7 @@ Traffic: workers send 2 vectors and a scalar (or 3 vectors), all else is 2.
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
+import warnings
 
 from hiermo.core.algorithm import Algorithm, Gradient, Rule
 from hiermo.core.errors import UserError
@@ -76,6 +77,12 @@ class HierAdMo(Algorithm):
             raise UserError(
                 f"HierAdMo(form='position') diverges from cap = 1 - gamma = {1 - self.gamma:g} on: "
                 f"set cap below that, not {self.cap}"
+            )
+        if self.form == "position" and self.fixed is not None and self.gamma + self.fixed >= 1:
+            warnings.warn(
+                f"HierAdMo(form='position') is unstable for gamma + fixed >= 1 (here {self.gamma} + {self.fixed}); "
+                "form='velocity' is stable for all momenta below 1",
+                stacklevel=3,
             )
         return self
 

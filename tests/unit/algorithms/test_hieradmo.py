@@ -82,3 +82,8 @@ def test_the_cosine_adapts_in_a_run():
     cosines = [state.tiers[0].cos for state in run(HierAdMo(eta=0.07), TREE, PROBLEM, periods=(2, 2), iterations=20)]
     assert np.ptp(cosines) > 0.1
     assert ((np.array(cosines) > 0) & (np.array(cosines) < 0.99)).any()
+
+
+def test_a_fixed_momentum_that_makes_the_position_form_unstable_is_warned_of():
+    with pytest.warns(UserWarning, match=r"unstable for gamma \+ fixed >= 1"):
+        start(HierAdMo(gamma=0.5, fixed=0.9, form="position"))
