@@ -15,12 +15,11 @@ from hiermo.models.flat import Flat
 from hiermo.problems.supervised import Supervised
 
 
-def problem_of(recipe: Recipe, memory: bool = True) -> Supervised:
+def problem_of(recipe: Recipe, dataset: Dataset | None = None) -> Supervised:
     """The data, divided among the workers, and the model; refuses what will not fit in memory."""
-    dataset = load_data(recipe)
+    dataset = dataset or load_data(recipe)
     n_workers = recipe.tree.build().n_workers
-    if memory:
-        check_memory(recipe, dimension(recipe, dataset), dataset)
+    check_memory(recipe, dimension(recipe, dataset), dataset)
     device = check_device(recipe.engine.device)
     return Supervised(
         partial(recipe.model.made.build, dataset.shape, dataset.classes),

@@ -6,9 +6,9 @@ from time import perf_counter
 from typing import Any
 
 from hiermo.clock.ledger import count
-from hiermo.core.plan import Setting
+from hiermo.core.plan import Step
 from hiermo.engine.run import run
-from hiermo.experiment.assemble import dimension, load_data, problem_of
+from hiermo.experiment.assemble import load_data, problem_of
 from hiermo.experiment.memory import human, item_bytes, needed_bytes
 from hiermo.experiment.recipe import Part, Recipe
 from hiermo.experiment.tables import DelaysTable
@@ -20,13 +20,13 @@ BUDGET_S = 1.5  # of measuring, per algorithm
 def estimate(recipe: Recipe) -> dict[str, Any]:
     """As told by `--dry-run`; refuses, as a run does, what will not fit in memory."""
     dataset = load_data(recipe)
-    problem = problem_of(recipe)
+    problem = problem_of(recipe, dataset)
     return {
         "tree": str(recipe.tree.build()),
         "data": f"{recipe.source.name}, {recipe.partition.name}: {_spread(problem.sizes.tolist())} samples per worker",
         "model": recipe.model.name,
         "parameters": problem.dimension,
-        "memory": f"about {human(needed_bytes(recipe, dimension(recipe, dataset), dataset))}",
+        "memory": f"about {human(needed_bytes(recipe, problem.dimension, dataset))}",
         "runs": [_run(recipe, part, problem) for part in recipe.algorithms],
     }
 
@@ -50,32 +50,37 @@ def _run(recipe: Recipe, part: Part, problem: Supervised) -> dict[str, Any]:
 
 def traffic(recipe: Recipe, part: Part) -> tuple[int, int]:
     """(messages, vectors of model size) over all links of the whole run."""
-    tree, periods = recipe.placed(part)
-    setting = Setting(tree, periods, recipe.train.iterations, recipe.train.seed)
-    loads = [load for link in count(part.made.bind(setting), setting) for load in link]
+    loads = [load for link in count(*recipe.bound(part)) for load in link]
     return sum(load.messages for load in loads), sum(load.vectors for load in loads)
 
 
 def _seconds(recipe: Recipe, part: Part, problem: Supervised) -> float:
-    """From some iterations after a first one, which warms up, and one evaluation."""
+    """From some steps of the plan after a first one, which warms up, and one evaluation."""
     tree, periods = recipe.placed(part)
-    horizon = recipe.train.iterations
     marks = []
     states = run(
-        part.made, tree, problem, periods=periods, iterations=horizon, seed=recipe.train.seed, every="iteration",
+        part.made,
+        tree,
+        problem,
+        periods=periods,
+        iterations=recipe.train.iterations,
+        seed=recipe.train.seed,
+        every="iteration",
         engine=recipe.engine.name,
-    )  # fmt: skip
+    )
     state = None
     for state in states:  # noqa: B007 - the last one is evaluated
         marks.append(perf_counter())
         if marks[-1] - marks[0] > BUDGET_S and len(marks) > 2:
             break
-    per_iteration = (marks[-1] - marks[0]) / max(1, len(marks) - 1)
+    per_step = (marks[-1] - marks[0]) / max(1, len(marks) - 1)
+    algorithm, setting = recipe.bound(part)
+    steps = sum(isinstance(event, Step) for event in algorithm.plan(setting))  # CFL's edges have steps of their own
     assert state is not None
     begun = perf_counter()
     problem.evaluate(state.model, state.model_buffers)
     evaluations = ceil(recipe.cloud_rounds(part) / recipe.evaluate.every)
-    return horizon * per_iteration + evaluations * (perf_counter() - begun)
+    return steps * per_step + evaluations * (perf_counter() - begun)
 
 
 def simulated_s(delays: DelaysTable, periods: Sequence[int], iterations: int) -> float:

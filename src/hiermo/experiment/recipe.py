@@ -19,6 +19,7 @@ from hiermo.core.registry import Registry
 from hiermo.core.schedule import SCHEDULES
 from hiermo.data.partition import PARTITIONS
 from hiermo.data.sources import SOURCES
+from hiermo.engine.run import check_iterations
 from hiermo.experiment.tables import DelaysTable, EngineTable, EvaluateTable, PeriodsTable, TrainTable, TreeTable
 from hiermo.models import MODELS
 from hiermo.topology.tree import Tree
@@ -69,14 +70,19 @@ class Recipe:
             return tree.flatten(), (prod(self.periods),)
         return tree, self.periods
 
-    def cloud_rounds(self, part: Part) -> int:
-        """Merges at the cloud in the whole run; an asynchronous algorithm has one per arrival."""
+    def bound(self, part: Part) -> tuple[Algorithm, Setting]:
+        """An algorithm as it will run, and what its plan is a function of."""
         tree, periods = self.placed(part)
         setting = Setting(tree, periods, self.train.iterations, self.train.seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the run itself will warn
-            events = part.made.bind(setting).plan(setting)
-        return sum(isinstance(event, Merge) and event.tier == tree.tiers - 1 for event in events)
+            return part.made.bind(setting), setting
+
+    def cloud_rounds(self, part: Part) -> int:
+        """Merges at the cloud in the whole run; an asynchronous algorithm has one per arrival."""
+        algorithm, setting = self.bound(part)
+        root = len(setting.tree.counts) - 1
+        return sum(isinstance(event, Merge) and event.tier == root for event in algorithm.plan(setting))
 
 
 TABLES = ("data", "model", "tree", "periods", "train", "evaluate", "engine", "delays", "algorithm")
@@ -164,13 +170,11 @@ def check_together(recipe: Any, said: "Faults") -> None:
         names = "tau and pi" if tree.tiers == 3 else f"a list of {tree.tiers - 1}"
         names = "tau alone" if tree.tiers == 2 else names
         said.add("periods", f"a tree of {tree.tiers} tiers needs {names}, not {list(recipe.periods)}", joint=":")
-    elif recipe.train.iterations % (cloud := prod(recipe.periods)):
-        below = recipe.train.iterations // cloud * cloud
-        product = " * ".join(map(str, recipe.periods))
-        near = f"{below} or {below + cloud}" if below else str(cloud)
-        said.add(
-            "train.iterations", f"= {recipe.train.iterations} is not a multiple of {product} = {cloud}; try {near}"
-        )
+    else:
+        try:
+            check_iterations(recipe.train.iterations, recipe.periods)
+        except UserError as error:
+            said.faults.append(f"train.{error}")
     samples = None if recipe.source is None else getattr(recipe.source.made, "samples", None)
     if samples is not None and tree.n_workers > samples:
         said.add("tree", f"has {tree.n_workers} workers, more than the {samples} samples of data.source")

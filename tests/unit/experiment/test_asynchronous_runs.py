@@ -1,7 +1,10 @@
 """CFL's edges arrive at the cloud one by one: a run ends with the last arrival, and resumes between two of them."""
 
+from itertools import count
+
 import pytest
 
+from hiermo.experiment import estimate
 from hiermo.experiment.assemble import problem_of
 from hiermo.experiment.recipe import parse
 from hiermo.experiment.run_directory import create
@@ -62,3 +65,11 @@ def test_longer_is_as_if_it_had_been_longer_from_the_start(straight, tmp_path):
             pass
     assert bits(directory) == bits(whole)
     assert [line["cloud_round"] for line in whole.evaluations()] == [4, 8, 12, 15]
+
+
+@pytest.mark.parametrize(("name", "seconds"), [("CFL", 3 * 20 + 15), ("HierFAVG", 20 + 5)])
+def test_an_estimate_counts_the_steps_of_every_edge(name, seconds, monkeypatch):
+    """On a clock that moves by one second whenever it is read: so long is a step, and so long an evaluation."""
+    monkeypatch.setattr(estimate, "perf_counter", count(0.0).__next__)
+    (told,) = estimate.estimate(parse({**RECIPE, "algorithm": {"name": name}}))["runs"]
+    assert told["seconds"] == seconds
