@@ -46,10 +46,27 @@ Count = Annotated[int, Range(ge=1)]
 Seconds = Annotated[float, Range(ge=0, lt=inf)]
 
 
+class FromRecipe(NamedTuple):
+    """Marks a text that is the path of a file or folder, looked for from the recipe's own folder."""
+
+
+Location = Annotated[str, FromRecipe()]
+
+
 def options(kind: Any) -> dict[str, Any]:
     """Name -> type of every parameter a user may set; those that `bind` fills in are not among them."""
     hints = get_type_hints(kind, include_extras=True)
     return {f.name: hints[f.name] for f in fields(kind) if f.init and "bound" not in f.metadata}
+
+
+def locations(kind: Any) -> set[str]:
+    """Names of the options that are paths."""
+
+    def is_path(hint: Any) -> bool:
+        inside = get_args(hint)
+        return any(isinstance(each, FromRecipe) or is_path(each) for each in inside)
+
+    return {name for name, hint in options(kind).items() if is_path(hint)}
 
 
 def faults(kind: Any, values: dict[str, Any]) -> list[tuple[str, str]]:

@@ -16,6 +16,7 @@ class Dataset:
     """Training and test samples with their labels in 0..classes-1.
 
     `x` is uint8, images `[n, channels, h, w]` that mean pixel / 255, or float32, which means itself; `y` is int64.
+    Where samples belong to someone, a person or a device, `owners` says to whom, in 0..k-1; `test_owners` likewise.
     """
 
     name: str
@@ -24,6 +25,9 @@ class Dataset:
     test_x: Samples
     test_y: Labels
     classes: int
+    owners: Labels | None = None
+    test_owners: Labels | None = None
+    class_names: tuple[str, ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -39,6 +43,14 @@ def check(dataset: Dataset) -> None:
     ):
         if wrong := _wrong(x, y, dataset.classes):
             raise UserError(f"data set {dataset.name}, {part} part: {wrong}")
+    for part, owners, y in (
+        ("training", dataset.owners, dataset.train_y),
+        ("test", dataset.test_owners, dataset.test_y),
+    ):
+        if owners is not None and (owners.dtype != np.int64 or owners.shape != y.shape or owners.min() < 0):
+            raise UserError(f"data set {dataset.name}, {part} part: owners must be one int64 of at least 0 per sample")
+    if dataset.class_names and len(dataset.class_names) != dataset.classes:
+        raise UserError(f"data set {dataset.name}: {len(dataset.class_names)} names for {dataset.classes} classes")
     train, test = dataset.train_x, dataset.test_x
     for what, one, other in (("shape", train.shape[1:], test.shape[1:]), ("type", train.dtype, test.dtype)):
         if one != other:

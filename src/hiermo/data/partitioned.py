@@ -18,7 +18,10 @@ class PartitionRule(Protocol):
     """Who gets which samples, as a function of the labels and a seed."""
 
     def split(self, labels: Labels, n_workers: int, seed: int) -> Sequence[NDArray[Any]]:
-        """Indices into `labels`, worker by worker; none of them twice."""
+        """Indices into `labels`, worker by worker; none of them twice.
+
+        A rule with `by_owner = True` is given the samples' owners instead of their labels.
+        """
         ...
 
 

@@ -7,6 +7,10 @@ MODELS = Registry(
     {
         "linear": "hiermo.models.linear:Linear",
         "logistic": "hiermo.models.linear:Logistic",
+        "mlp": "hiermo.models.mlp:Mlp",
         "cnn": "hiermo.models.cnn:Cnn",
+        "cnn-har": "hiermo.models.cnn_har:CnnHar",
+        "vgg16": "hiermo.models.vgg:Vgg16",
+        "resnet18": "hiermo.models.resnet:ResNet18",
     },
 )

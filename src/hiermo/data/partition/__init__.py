@@ -9,5 +9,6 @@ PARTITIONS = Registry(
         "classes": "hiermo.data.partition.classes:Classes",
         "dirichlet": "hiermo.data.partition.dirichlet:Dirichlet",
         "sizes": "hiermo.data.partition.sizes:Sizes",
+        "natural": "hiermo.data.partition.natural:Natural",
     },
 )
