@@ -21,7 +21,7 @@ class Counting(hiermo.Quadratic):
         super().__init__(SOME.A, SOME.b, SOME.sizes, SOME.x0)
         self.start = np.array([10.0, 0.0])
 
-    def initial_buffers(self):
+    def initial_buffers(self, seed):
         return self.start
 
     def grad(self, seed, t, workers, x, buffers=None):

@@ -27,7 +27,7 @@ class Targets:
     def initial(self, seed):
         return torch.zeros(2)
 
-    def initial_buffers(self):
+    def initial_buffers(self, seed):
         return torch.zeros(1)
 
     def grad(self, seed, t, workers, x, buffers=None):

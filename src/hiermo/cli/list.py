@@ -5,26 +5,35 @@ from typing import Annotated, Any
 
 import typer
 
+from hiermo.core.registry import Registry
+
 
 class Things(StrEnum):
     algorithms = "algorithms"
     datasets = "datasets"
     models = "models"
+    partitions = "partitions"
     recipes = "recipes"
 
 
 def list_things(
-    what: Annotated[Things, typer.Argument(metavar="algorithms|datasets|models|recipes", help="What to list.")],
+    what: Annotated[
+        Things, typer.Argument(metavar="algorithms|datasets|models|partitions|recipes", help="What to list.")
+    ],
 ) -> None:
     """List what recipes can name."""
     from rich.console import Console
     from rich.table import Table
 
+    from hiermo.data.partition import PARTITIONS
+    from hiermo.models import MODELS
+
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     columns, rows = {
         Things.algorithms: _algorithms,
         Things.datasets: _datasets,
-        Things.models: _models,
+        Things.models: lambda: _kinds(MODELS),
+        Things.partitions: lambda: _kinds(PARTITIONS),
         Things.recipes: _recipes,
     }[what]()
     for name in columns:
@@ -64,21 +73,20 @@ def _keys(kind: Any) -> str:
 
 
 def _datasets() -> Listing:
+    from hiermo.core.parameter import faults
     from hiermo.data.directory import data_directory
     from hiermo.data.sources import SOURCES
 
     rows = []
     for name in SOURCES.names():
         kind = SOURCES.get(name)
-        found = kind().find(data_directory())
-        rows.append([name, "yes" if found else "no", _parameters(kind), kind.summary])
+        here = "yours" if faults(kind, {}) else "yes" if kind().find(data_directory()) else "no"
+        rows.append([name, here, _parameters(kind), kind.summary])
     return ["name", "here", "parameters", "what it is"], rows
 
 
-def _models() -> Listing:
-    from hiermo.models import MODELS
-
-    kinds = [(name, MODELS.get(name)) for name in MODELS.names()]
+def _kinds(registry: Registry) -> Listing:
+    kinds = [(name, registry.get(name)) for name in registry.names()]
     return ["name", "parameters", "what it is"], [[name, _parameters(k), k.summary] for name, k in kinds]
 
 

@@ -29,8 +29,8 @@ class Problem(Protocol):
         """Gradients `[m, d]` over all the data of each worker."""
         ...
 
-    def evaluate(self, x: Any, buffers: Any = None) -> dict[str, float]:
-        """Metrics of one model `[d]`, `loss` among them."""
+    def evaluate(self, x: Any, buffers: Any = None) -> dict[str, Any]:
+        """Metrics of one model `[d]`, `loss` among them: numbers, or lists with one for each worker and the like."""
         ...
 
 
@@ -40,6 +40,6 @@ def computing(problem: Problem) -> AbstractContextManager[Any]:
     return found
 
 
-def initial_buffers(problem: Problem) -> Any:
-    """Running statistics of the model (BatchNorm) as one vector `[b]`: `problem.initial_buffers()`, or None."""
-    return getattr(problem, "initial_buffers", lambda: None)()
+def initial_buffers(problem: Problem, seed: int) -> Any:
+    """Running statistics of the model (BatchNorm) as one vector `[b]`: `problem.initial_buffers(seed)`, or None."""
+    return getattr(problem, "initial_buffers", lambda seed: None)(seed)

@@ -21,7 +21,7 @@ from hiermo.topology.tree import Tree
 def begin(algorithm: Algorithm, tree: Tree, problem: Problem, engine: Stacked, setting: Setting) -> State:
     """The state before the first event: every node of a tier alike."""
     records = algorithm.init(problem.initial(setting.seed))
-    statistics = initial_buffers(problem)
+    statistics = initial_buffers(problem, setting.seed)
     return State(
         tiers=tuple(engine.fill(of(records, k), n) for k, n in enumerate(tree.counts)),
         down=engine.fill(pick(of(algorithm.down, 0), of(records, 1)), tree.counts[1]),

@@ -1,33 +1,41 @@
 """From a recipe to the objects that train: this is where torch is first imported."""
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from hiermo.core.errors import UserError
 from hiermo.data.dataset import Dataset
-from hiermo.data.directory import data_directory
-from hiermo.data.partitioned import partition
+from hiermo.experiment.holdings import holdings, load_data
 from hiermo.experiment.memory import check_memory
 from hiermo.experiment.recipe import Recipe
 from hiermo.models.flat import Flat
+from hiermo.models.weights import load_weights
 from hiermo.problems.supervised import Supervised
 
 
 def problem_of(recipe: Recipe, dataset: Dataset | None = None) -> Supervised:
     """The data, divided among the workers, and the model; refuses what will not fit in memory."""
     dataset = dataset or load_data(recipe)
-    n_workers = recipe.tree.build().n_workers
+    tree = recipe.tree.build()
     check_memory(recipe, dimension(recipe, dataset), dataset)
     device = check_device(recipe.engine.device)
     return Supervised(
-        partial(recipe.model.made.build, dataset.shape, dataset.classes),
-        partition(dataset, recipe.partition.made, n_workers, recipe.train.seed),
+        partial(start_of, recipe, dataset.shape, dataset.classes),
+        holdings(recipe, dataset),
         recipe.train.batch,
         recipe.model.made.loss,
+        normalise=recipe.input.normalise,
+        crop=recipe.input.crop,
+        flip=recipe.input.flip,
+        per=recipe.evaluate.per,
+        edges=[tree.children(1, edge).tolist() for edge in range(tree.counts[1])],
         weight_decay=recipe.train.weight_decay,
         clip_norm=recipe.train.clip_norm,
+        evaluate_test=recipe.evaluate.test,
         evaluate_train=recipe.evaluate.train,
         evaluate_batch=recipe.evaluate.batch,
         device=device,
@@ -36,9 +44,12 @@ def problem_of(recipe: Recipe, dataset: Dataset | None = None) -> Supervised:
     )
 
 
-def load_data(recipe: Recipe) -> Dataset:
-    found: Dataset = recipe.source.made.load(data_directory())
-    return found
+def start_of(recipe: Recipe, shape: tuple[int, ...], classes: int) -> nn.Module:
+    """The model before training: its own initialisation, or the weights of a file."""
+    module: nn.Module = recipe.model.made.build(shape, classes)
+    if recipe.start.weights is not None:
+        load_weights(module, Path(recipe.start.weights), recipe.start.skip)
+    return module
 
 
 def dimension(recipe: Recipe, dataset: Dataset) -> int:

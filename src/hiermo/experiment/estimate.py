@@ -8,9 +8,11 @@ from typing import Any
 from hiermo.clock.ledger import count
 from hiermo.core.plan import Step
 from hiermo.engine.run import run
-from hiermo.experiment.assemble import load_data, problem_of
+from hiermo.experiment.assemble import problem_of
+from hiermo.experiment.holdings import load_data
 from hiermo.experiment.memory import human, item_bytes, needed_bytes
-from hiermo.experiment.recipe import Part, Recipe
+from hiermo.experiment.part import Part
+from hiermo.experiment.recipe import Recipe
 from hiermo.experiment.tables import DelaysTable
 from hiermo.problems.supervised import Supervised
 

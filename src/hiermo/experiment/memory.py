@@ -6,7 +6,8 @@ import psutil
 from hiermo.core.errors import UserError
 from hiermo.core.record import of
 from hiermo.data.dataset import Dataset
-from hiermo.experiment.recipe import Part, Recipe
+from hiermo.experiment.part import Part
+from hiermo.experiment.recipe import Recipe
 
 # the state before and after an iteration, the gradients, and the temporaries of a rule of some terms
 COPIES = 4

@@ -4,7 +4,7 @@ Nothing here imports torch: a recipe is checked, and its run directory made, bef
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -13,31 +13,30 @@ import warnings
 from hiermo.algorithms import ALGORITHMS
 from hiermo.core.algorithm import Algorithm
 from hiermo.core.errors import UserError
-from hiermo.core.parameter import faults, options, suggestion
+from hiermo.core.parameter import options, suggestion
 from hiermo.core.plan import Merge, Setting
 from hiermo.core.registry import Registry
 from hiermo.core.schedule import SCHEDULES
 from hiermo.data.partition import PARTITIONS
 from hiermo.data.sources import SOURCES
 from hiermo.engine.run import check_iterations
-from hiermo.experiment.tables import DelaysTable, EngineTable, EvaluateTable, PeriodsTable, TrainTable, TreeTable
+from hiermo.experiment.faults import Faults
+from hiermo.experiment.part import Part, label_of, labelled, named, part_of
+from hiermo.experiment.tables import (
+    DelaysTable,
+    EngineTable,
+    EvaluateTable,
+    InputTable,
+    PeriodsTable,
+    TrainTable,
+    TreeTable,
+    WeightsTable,
+)
 from hiermo.models import MODELS
 from hiermo.topology.tree import Tree
 
 FORMAT = 1
-
-
-@dataclass(frozen=True)
-class Part:
-    """Something that is named and has options of its own: a source, a partition, a model, an algorithm."""
-
-    name: str
-    made: Any  # the options, as an instance of its class
-    label: str = ""
-
-    def values(self) -> dict[str, Any]:
-        known = options(type(self.made))
-        return {key: getattr(self.made, key) for key in known}
+USUAL_PERIODS = (10, 2)  # the paper's, where a recipe of two or three tiers says nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +47,10 @@ class Recipe:
     description: str
     source: Part
     partition: Part
+    edges: Part | None  # the partition among the edges, where there is one of its own
     model: Part
+    start: WeightsTable
+    input: InputTable
     tree: TreeTable
     periods: tuple[int, ...]
     train: TrainTable
@@ -85,7 +87,7 @@ class Recipe:
         return sum(isinstance(event, Merge) and event.tier == root for event in algorithm.plan(setting))
 
 
-TABLES = ("data", "model", "tree", "periods", "train", "evaluate", "engine", "delays", "algorithm")
+TABLES = ("data", "input", "model", "tree", "periods", "train", "evaluate", "engine", "delays", "algorithm")
 KEYS = ("format", "name", "description", "import_from", *TABLES)
 
 
@@ -104,42 +106,48 @@ def parse(raw: dict[str, Any], name: str = "", folders: Sequence[Path] = ()) -> 
         said.add("import_from", f"must be a list of folders, not {raw['import_from']!r}")
     search = searched(raw, folders)
 
-    def part(
-        registry: Registry, at: str, table: Any, key: str = "name", extra: Sequence[str] = ()
-    ) -> Any:  # a Part, or None with the faults noted
-        return _part(said, registry, at, table, key, search, extra)
+    def part(registry: Registry, at: str, table: Any, key: str = "name", extra: Sequence[str] = ()) -> Any:
+        return part_of(said, registry, at, table, key, search, extra)
 
-    data = raw.get("data", {})
-    model = part(MODELS, "model", raw.get("model", {}))
-    source = part(SOURCES, "data", data, "source", extra=("partition",))
-    by = data.get("partition", "iid") if isinstance(data, dict) else "iid"
-    partition = part(PARTITIONS, "data.partition", _named(by, "kind"), "kind")
+    data = named(raw.get("data", {}), "source")
+    model_table = named(raw.get("model", {}), "name")
+    model = part(MODELS, "model", model_table, extra=tuple(options(WeightsTable)))
+    start = (
+        {k: v for k, v in model_table.items() if k in options(WeightsTable)} if isinstance(model_table, dict) else {}
+    )
+    source = part(SOURCES, "data", data, "source", extra=("partition", "edges"))
+    by = {key: data.get(key) if isinstance(data, dict) else None for key in ("partition", "edges")}
+    partition = part(PARTITIONS, "data.partition", named(by["partition"] or "iid", "kind"), "kind")
+    edges = None if by["edges"] is None else part(PARTITIONS, "data.edges", named(by["edges"], "kind"), "kind")
     train = raw.get("train", {})
     plan = train.get("schedule", "constant") if isinstance(train, dict) else "constant"
-    schedule = part(SCHEDULES, "train.schedule", _named(plan, "kind"), "kind")
+    schedule = part(SCHEDULES, "train.schedule", named(plan, "kind"), "kind")
     listed = raw.get("algorithm", [])
-    several = listed if isinstance(listed, list) else [listed]
+    several = [named(each, "name") for each in (listed if isinstance(listed, list) else [listed])]
     if not several:
         said.add("algorithm", "is missing: a recipe needs an [algorithm] table, or several [[algorithm]]")
     places = [f"algorithm.{label_of(each) or k}" if len(several) > 1 else "algorithm" for k, each in enumerate(several)]
     algorithms = [
-        _labelled(part(ALGORITHMS, at, each, extra=("label",)), each, said)
+        labelled(part(ALGORITHMS, at, each, extra=("label",)), each, said)
         for at, each in zip(places, several, strict=True)
     ]
     made = {
+        "start": said.make(WeightsTable, "model", {"model": start}, search),
+        "input": said.make(InputTable, "input", raw),
         "tree": said.make(TreeTable, "tree", raw),
         "train": said.make(TrainTable, "train", {"train": _without(raw.get("train", {}), "schedule")}),
         "evaluate": said.make(EvaluateTable, "evaluate", raw),
         "engine": said.make(EngineTable, "engine", raw),
         "delays": said.make(DelaysTable, "delays", raw) if "delays" in raw else None,
-        "periods": _periods(said, raw),
     }
-    parts = [p for p in (source, partition, model, schedule, *algorithms) if p is not None]
+    made["periods"] = _periods(said, raw, made["tree"])
+    parts = [p for p in (source, partition, edges, model, schedule, *algorithms) if p is not None]
     recipe = Recipe(
         name=str(raw.get("name", name)),
         description=str(raw.get("description", "")),
         source=source,
         partition=partition,
+        edges=edges,
         model=model,
         schedule=schedule,
         algorithms=tuple(p for p in algorithms if p is not None),
@@ -175,6 +183,9 @@ def check_together(recipe: Any, said: "Faults") -> None:
             check_iterations(recipe.train.iterations, recipe.periods)
         except UserError as error:
             said.faults.append(f"train.{error}")
+    for key, given in (("data.edges", recipe.edges is not None), ("tree.assign", recipe.tree.assign != "given")):
+        if given and tree.tiers == 2:
+            said.add(key, "needs edges: this tree has its workers directly under the cloud")
     samples = None if recipe.source is None else getattr(recipe.source.made, "samples", None)
     if samples is not None and tree.n_workers > samples:
         said.add("tree", f"has {tree.n_workers} workers, more than the {samples} samples of data.source")
@@ -202,6 +213,7 @@ def _check_until(recipe: Any, said: "Faults") -> None:
     if recipe.train is None or recipe.evaluate is None:
         return
     known = [prefix + name for prefix in ("", "train_") for name in ("loss", "accuracy")]
+    known += [f"{m}_{w}_{each}" for each in recipe.evaluate.per for m in known[:2] for w in ("worst", "spread")]
     for metric in recipe.train.until or {}:
         if metric not in known:
             said.add("train.until", f"there is no metric '{metric}'{suggestion(metric, known)}", joint=":")
@@ -209,91 +221,10 @@ def _check_until(recipe: Any, said: "Faults") -> None:
             said.add("train.until", f"{metric} is not measured; set evaluate.train = true", joint=":")
 
 
-class Faults:
-    """Collects what is wrong, so that a user sees all of it at once."""
-
-    def __init__(self) -> None:
-        self.faults: list[str] = []
-
-    def add(self, key: str, what: str, joint: str = "") -> None:
-        self.faults.append(f"{key}{joint} {what}")
-
-    def table(self, key: str, value: Any) -> dict[str, Any] | None:
-        """The value, or None with the fault noted."""
-        if isinstance(value, dict):
-            return value
-        self.add(key, f"must be a table, not {value!r}")
-        return None
-
-    def make(self, kind: Any, key: str, raw: dict[str, Any]) -> Any:
-        """The table as a `kind`, or None with the faults noted."""
-        values = self.table(key, raw.get(key, {}))
-        if values is None:
-            return None
-        wrong = faults(kind, values)
-        for name, what in wrong:
-            in_recipe = what.replace(f"a parameter of {kind.__name__}", f"a key of [{key}]")
-            self.add(f"{key}.{name}", in_recipe.replace(f": {kind.__name__} needs it", ""))
-        return None if wrong else kind(**{name: _frozen(value) for name, value in values.items()})
-
-    def raise_if_any(self) -> None:
-        if self.faults:
-            raise UserError("\n".join(self.faults))
-
-
-def _part(
-    said: Faults, registry: Registry, at: str, table: Any, key: str, search: tuple[Path, ...], extra: Sequence[str]
-) -> Any:
-    values = said.table(at, table)
-    if values is None:
-        return None
-    if key not in values:
-        said.add(f"{at}.{key}", f"is missing: name one of {', '.join(registry.names())}")
-        return None
-    name = values[key]
-    try:
-        kind = registry.get(str(name), search)
-    except UserError as error:
-        said.add(f"{at}.{key}", str(error), joint=":")
-        return None
-    if not (isinstance(kind, type) and is_dataclass(kind)):
-        said.add(f"{at}.{key}", f"{name} is not a dataclass, as every {registry.kind} is", joint=":")
-        return None
-    if registry is ALGORITHMS and not issubclass(kind, Algorithm):
-        said.add(f"{at}.{key}", f"{name} is not a hiermo.Algorithm", joint=":")
-        return None
-    own = {k: v for k, v in values.items() if k != key and k not in extra}
-    wrong, known = faults(kind, own), (*options(kind), key, *extra)
-    for option, what in wrong:
-        unknown = f"is not a parameter of {kind.__name__}{suggestion(option, known)}"
-        said.add(f"{at}.{option}", what if option in known else unknown)
-    return None if wrong else Part(str(name), kind(**{k: _frozen(v) for k, v in own.items()}))
-
-
-def _labelled(part: Part | None, table: Any, said: Faults) -> Any:
-    if part is None:
-        return None
-    label = label_of(table)
-    unfit = not label or label.startswith(".") or not label.isprintable() or any(c in '/\\:*?"<>|' for c in label)
-    if unfit or not isinstance(table.get("label", ""), str):
-        said.add("algorithm.label", f"must be usable as the name of a folder, not {table.get('label')!r}")
-    return replace(part, label=label)
-
-
-def label_of(table: Any) -> str:
-    """What an algorithm is called in its recipe: its label, or else its name."""
-    if not isinstance(table, dict):
-        return str(table)
-    return str(table.get("label", str(table.get("name", "")).rpartition(":")[2]))
-
-
-def _named(value: Any, key: str) -> Any:
-    """`partition = "iid"` is short for `partition = { kind = "iid" }`."""
-    return {key: value} if isinstance(value, str) else value
-
-
-def _periods(said: Faults, raw: dict[str, Any]) -> tuple[int, ...]:
+def _periods(said: Faults, raw: dict[str, Any], tree: TreeTable | None) -> tuple[int, ...]:
     given = raw.get("periods")
+    if given is None and tree is not None:
+        return USUAL_PERIODS[:1] if tree.workers is not None else USUAL_PERIODS
     if isinstance(given, list):
         if not given or any(type(p) is not int or p < 1 for p in given):
             said.add("periods", f"must be whole numbers of at least 1, not {given}")
@@ -311,10 +242,6 @@ def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
-
-
 def to_dict(recipe: Recipe) -> dict[str, Any]:
     """The recipe with every default written out, as TOML can say it."""
     tables: dict[str, Any] = {
@@ -326,8 +253,10 @@ def to_dict(recipe: Recipe) -> dict[str, Any]:
             "source": recipe.source.name,
             **recipe.source.values(),
             "partition": {"kind": recipe.partition.name, **recipe.partition.values()},
+            "edges": {"kind": recipe.edges.name, **recipe.edges.values()} if recipe.edges else None,
         },
-        "model": {"name": recipe.model.name, **recipe.model.values()},
+        "input": asdict(recipe.input),
+        "model": {"name": recipe.model.name, **recipe.model.values(), **asdict(recipe.start)},
         "tree": asdict(recipe.tree),
         "periods": list(recipe.periods),
         "train": {

@@ -12,7 +12,11 @@ import tomli_w
 from hiermo.algorithms import ALGORITHMS
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import options, suggestion
-from hiermo.experiment.recipe import TABLES, Recipe, label_of, parse, searched, to_dict
+from hiermo.experiment.part import label_of, named
+from hiermo.experiment.recipe import TABLES, Recipe, parse, searched, to_dict
+
+# what may be a name instead of a table
+SHORT = {"data": "source", "partition": "kind", "edges": "kind", "schedule": "kind", "model": "name"}
 
 
 def shipped() -> dict[str, Path]:
@@ -87,8 +91,8 @@ def override(raw: dict[str, Any], setting: str, search: tuple[Path, ...] = ()) -
     table = raw
     for depth, part in enumerate(path[:-1]):
         inner = table.setdefault(part, {})
-        if part in ("partition", "schedule") and isinstance(inner, str):
-            inner = {"kind": inner}
+        if part in SHORT:
+            inner = named(inner, SHORT[part])
         if part == "periods" and isinstance(inner, list):
             inner = dict(zip(("tau", "pi"), inner, strict=False))
         if not isinstance(inner, dict):
@@ -103,7 +107,9 @@ def _override_algorithms(
 ) -> None:
     """`algorithm.gamma` in each that has it, `algorithm.HierMo.gamma` in one, by label or by name."""
     listed = raw.get("algorithm", [])
-    tables = [table for table in (listed if isinstance(listed, list) else [listed]) if isinstance(table, dict)]
+    several = [named(each, "name") for each in (listed if isinstance(listed, list) else [listed])]
+    raw["algorithm"] = several if isinstance(listed, list) else several[0]
+    tables = [table for table in several if isinstance(table, dict)]
     label, name = (None, path[0]) if len(path) == 1 else (".".join(path[:-1]), path[-1])
     if label is not None:
         chosen = [t for t in tables if label_of(t) == label] or [t for t in tables if t.get("name") == label]

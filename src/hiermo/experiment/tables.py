@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from hiermo.core.errors import UserError
-from hiermo.core.parameter import Count, Range, Rate, Seconds, Weight
+from hiermo.core.parameter import Count, Location, Range, Rate, Seconds, Weight
 from hiermo.topology.tree import Tree
 
 
@@ -19,6 +19,7 @@ class TreeTable:
     groups: tuple[tuple[int, ...], ...] | None = None  # the workers of each edge
     parents: tuple[tuple[int, ...], ...] | None = None  # any depth, from the workers upwards
     flatten: bool = False  # two-tier algorithms get the flattened tree and the product of the periods
+    assign: Literal["given", "similar", "mixed", "random"] = "given"  # which worker's data goes under which edge
 
     def build(self) -> Tree:
         ways = {
@@ -50,6 +51,23 @@ class PeriodsTable:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WeightsTable:
+    """`model.weights` and `model.skip`: where the model starts from."""
+
+    weights: Location | None = None  # a safetensors file; without one, the model's own initialisation
+    skip: tuple[str, ...] = ()  # patterns of the tensors that are not taken from it, as "fc.*"
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputTable:
+    """`[input]`: what is done to samples on their way into the model."""
+
+    normalise: bool = False  # to mean 0 and deviation 1 per channel, as measured on the training set
+    crop: Annotated[int, Range(ge=0)] = 0  # training images are shifted by up to so many pixels, zeros come in
+    flip: bool = False  # half of the training images are mirrored left to right
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrainTable:
     """`[train]`."""
 
@@ -66,8 +84,10 @@ class EvaluateTable:
     """`[evaluate]`."""
 
     every: Count = 1  # cloud rounds
+    test: Count | None = None  # on a fixed sample of so many of the test set; without it, on all
     train: bool | Count = False  # also on the training set: true, or a fixed sample of so many
     batch: Count = 1000
+    per: tuple[Literal["class", "worker", "edge"], ...] = ()  # measure each of them too, the worst and the spread
 
 
 @dataclass(frozen=True, kw_only=True)

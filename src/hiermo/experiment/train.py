@@ -34,7 +34,8 @@ COLUMNS = {
     "train_loss": "loss of the cloud model on the training set, or the fixed sample of it",
     "train_accuracy": "share of the training set, or the fixed sample of it, that it classifies rightly",
 }
-
+# of the classes of the test set, of the workers on their own samples, of the edges on those of their workers
+GROUPED = {"per": "a list with one for each", "worst": "the worst", "spread": "standard deviation over every"}
 
 PLACE = ("iteration", "cloud_round", "seconds")
 
@@ -44,7 +45,7 @@ class Progress(NamedTuple):
 
     t: int
     cloud_round: int
-    metrics: dict[str, float]  # of the last evaluation
+    metrics: dict[str, Any]  # of the last evaluation
     elapsed_s: float
 
 
@@ -67,7 +68,8 @@ def train(
     with directory.locked():
         started = now()
         directory.result_path.unlink(missing_ok=True)
-        directory.add_provenance(provenance(recipe.train.seed, problem.threads, recipe.engine.device))
+        about = {"shape": list(problem.shape), "classes": problem.classes, "input": problem.inputs.about()}
+        directory.add_provenance({**provenance(recipe.train.seed, problem.threads, recipe.engine.device), **about})
         good, before_s, lines = restore(directory, recipe, problem, due)
         states = run(
             part.made,
@@ -146,16 +148,29 @@ def restore(
     return state, before_s, lines
 
 
-def measure(problem: Supervised, state: State) -> dict[str, float]:
+def measure(problem: Supervised, state: State) -> dict[str, Any]:
     metrics = problem.evaluate(state.model, state.model_buffers)
-    if not all(map(isfinite, metrics.values())):
+    if not all(isfinite(value) for value in metrics.values() if isinstance(value, float)):
         root = len(state.tiers) - 1
         raise Diverged("the loss", root, 0, state.t, len(state.tiers))
     return metrics
 
 
 def columns(problem: Supervised) -> dict[str, str]:
-    return {name: COLUMNS.get(name, "a metric of the cloud model") for name in (*PLACE, *problem.metric_names)}
+    return {name: described(name) for name in (*PLACE, *problem.metric_names)}
+
+
+def described(name: str) -> str:
+    """What a column of the metrics file is.
+
+    >>> described("accuracy_worst_worker")
+    'accuracy of the cloud model: the worst worker'
+    """
+    for word, what in GROUPED.items():
+        metric, found, each = name.partition(f"_{word}_")
+        if found:
+            return f"{metric} of the cloud model: {what} {each}"
+    return COLUMNS.get(name, "a metric of the cloud model")
 
 
 def _is_end(line: dict[str, Any], rounds: int, last: int, until: dict[str, float]) -> bool:

@@ -13,12 +13,12 @@ from torch import Tensor, nn
 from hiermo.core.errors import UserError
 from hiermo.core.plan import Nodes
 from hiermo.data.batches import Batches
-from hiermo.data.randomness import order, stream
+from hiermo.data.randomness import stream
 from hiermo.models.flat import Flat
+from hiermo.problems.evaluation import Fairness, Judge, Metric, Samples
 from hiermo.problems.gradients import LOSSES, Block, Mean, OneWorker
+from hiermo.problems.inputs import Draws, Inputs
 from hiermo.problems.threads import Pool, Task, one_intraop_thread
-
-Metric = Callable[[Tensor, Tensor], Any]
 
 BLOCK = 16  # workers in one batched computation: their vectors stay in cache
 
@@ -54,7 +54,8 @@ class Supervised:
     or "mse" (one-hot). `metrics` are further functions (outputs, targets) -> mean over the batch, evaluated beside loss
     and accuracy. `weight_decay` times the model is added to every gradient, after that of a batch was shortened to at
     most `clip_norm`: both are inside what an algorithm sees. `evaluate_train` adds `train_loss`, ... on the training
-    set (True) or on a fixed sample of so many.
+    set (True) or on a fixed sample of so many, `evaluate_test` judges on a fixed sample of the test set; `per` adds `accuracy_per_class`, `accuracy_worst_worker`, ... for some of
+    "class", "worker" and "edge" (`edges`: the workers of each). `normalise`, `crop` and `flip` are as in `Inputs`.
     """
 
     def __init__(
@@ -67,8 +68,14 @@ class Supervised:
         *,
         weight_decay: float = 0.0,
         clip_norm: float | None = None,
+        normalise: bool = False,
+        crop: int = 0,
+        flip: bool = False,
+        evaluate_test: int | None = None,
         evaluate_train: bool | int = False,
         evaluate_batch: int = 1000,
+        per: Sequence[str] = (),
+        edges: Sequence[Sequence[int]] | None = None,
         device: str = "cpu",
         dtype: str = "float32",
         threads: int | None = None,
@@ -79,6 +86,9 @@ class Supervised:
         self.batch, self.evaluate_batch = batch, evaluate_batch
         self.weight_decay, self.clip_norm = weight_decay, clip_norm
         self.train_x, self.train_y = self._samples(data.train_x), self._targets(data.train_y)
+        with one_intraop_thread():  # a sum over threads depends on their number
+            self.inputs = Inputs(self.train_x, self.dtype, normalise=normalise, crop=crop, flip=flip)
+        self.classes: int | None = getattr(data, "classes", None)
         self.parts = [np.asarray(part, np.int64) for part in data.parts]
         self.sizes = np.array([len(part) for part in self.parts])
         if not len(self.parts) or not self.sizes.all():
@@ -97,14 +107,21 @@ class Supervised:
         self.metrics |= metrics or {}
         if "loss" in self.metrics:
             raise UserError("metrics: 'loss' is evaluated already; give the metric another name")
-        self.evaluated = self._evaluated(data, evaluate_train)
+        self.evaluated = self._evaluated(data, evaluate_test, evaluate_train)
+        self._judge = Judge(self._one, self.inputs, self._loss, self.metrics, evaluate_batch, self._each)
+        self._fairness = self._fairness_of(data, per, edges) if per else None
         self._batches: dict[int, Batches] = {}
-        self.stochastic, self._evaluates_at_random = self._draw_random_numbers()
+        self.stochastic, self._judge.at_random = self._draw_random_numbers()
 
     @property
     def dimension(self) -> int:
         """Number of trainable parameters, d."""
         return self.flat.parameters.size
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one sample."""
+        return tuple(self.train_x.shape[1:])
 
     @property
     def threads(self) -> int:
@@ -113,7 +130,9 @@ class Supervised:
     @property
     def metric_names(self) -> list[str]:
         """What `evaluate` will return."""
-        return [prefix + name for prefix in self.evaluated for name in ("loss", *self.metrics)]
+        own = ["loss", *self.metrics]
+        wide = [prefix + name for prefix in self.evaluated for name in own]
+        return wide + (self._fairness.names(own) if self._fairness else [])
 
     def computing(self) -> AbstractContextManager[None]:
         return one_intraop_thread()
@@ -121,15 +140,18 @@ class Supervised:
     def initial(self, seed: int) -> Tensor:
         return self.flat.vector(self._built(seed), self.dtype)
 
-    def initial_buffers(self) -> Tensor | None:
-        return self.flat.statistics(self.module, self.dtype) if self.flat.buffers.size else None
+    def initial_buffers(self, seed: int = 0) -> Tensor | None:
+        return self.flat.statistics(self._built(seed), self.dtype) if self.flat.buffers.size else None
 
     def grad(self, seed: int, t: int, workers: Nodes, x: Tensor, buffers: Tensor | None = None) -> Tensor:
         chosen = self._batches_of(seed).indices(workers, t)
         result = torch.empty_like(x)
         if self._block is not None:
             blocks = [slice(k, k + BLOCK) for k in range(0, len(chosen), BLOCK)]
-            self._pool.run([partial(self._several, chosen[some], x[some], result[some]) for some in blocks])
+            nodes = np.asarray(workers)
+            self._pool.run(
+                [partial(self._several, chosen[some], x[some], result[some], (seed, nodes[some], t)) for some in blocks]
+            )
             return self._decayed(self._clipped(result), x)
         rows = [None] * len(chosen) if buffers is None else buffers
         self._each(
@@ -146,39 +168,23 @@ class Supervised:
 
         def whole(j: int, worker: int) -> None:
             part, piece = self.parts[worker], torch.empty_like(x[j])
-            for k in range(0, len(part), self.evaluate_batch):
-                some = part[k : k + self.evaluate_batch]
-                self._single(some, x[j], piece, None, (0, worker, k))
+            # parts of one size, for BatchNorm cannot be trained on one sample that is left over
+            for k, some in enumerate(np.array_split(part, -(-len(part) // self.evaluate_batch))):
+                self._seeded(0, worker, k)
+                self._one(*self._inputs(some), x[j], piece, None)
                 result[j] += piece * (len(some) / len(part))
 
         self._each([partial(whole, j, int(i)) for j, i in enumerate(workers)], self.stochastic)
         return self._decayed(result, x)
 
-    def evaluate(self, x: Tensor, buffers: Tensor | None = None) -> dict[str, float]:
+    def evaluate(self, x: Tensor, buffers: Tensor | None = None) -> dict[str, Any]:
         x = x.clone()  # bits depend on the place in memory
-        return {
+        found: dict[str, Any] = {
             prefix + name: value
-            for prefix, (inputs, targets) in self.evaluated.items()
-            for name, value in self._averages(x, buffers, inputs, targets).items()
+            for prefix, samples in self.evaluated.items()
+            for name, value in self._judge(x, buffers, [samples])[0].items()
         }
-
-    def _averages(self, x: Tensor, buffers: Tensor | None, inputs: Tensor, targets: Tensor) -> dict[str, float]:
-        measures: dict[str, Metric] = {"loss": self._loss} | self.metrics
-        starts = range(0, len(targets), self.evaluate_batch)
-        parts = [dict.fromkeys(measures, 0.0) for _ in starts]
-
-        def measure(k: int, found: dict[str, float]) -> None:
-            if self._evaluates_at_random:
-                torch.manual_seed(_draw_seed(0, "evaluate", k))
-            some = targets[k : k + self.evaluate_batch]
-            samples = inputs[k : k + self.evaluate_batch].clone()  # a module may write into its input
-            outputs = self._one.outputs(self._scaled(samples), x, buffers)
-            for name, function in measures.items():
-                found[name] = float(function(outputs, some)) * len(some)
-
-        tasks = [partial(measure, k, found) for k, found in zip(starts, parts, strict=True)]
-        self._each(tasks, self._evaluates_at_random)
-        return {name: sum(found[name] for found in parts) / len(targets) for name in measures}
+        return found | (self._fairness.measure(self._judge, x, buffers) if self._fairness else {})
 
     def _clipped(self, gradients: Tensor) -> Tensor:
         if self.clip_norm is None:
@@ -190,19 +196,26 @@ class Supervised:
     def _decayed(self, gradients: Tensor, x: Tensor) -> Tensor:
         return gradients.add_(x, alpha=self.weight_decay) if self.weight_decay else gradients
 
-    def _several(self, chosen: Any, x: Tensor, result: Tensor) -> None:
+    def _several(self, chosen: Any, x: Tensor, result: Tensor, draw: tuple[int, Any, int]) -> None:
         assert self._block is not None
-        inputs, targets = self._inputs(chosen.reshape(-1))
+        inputs, targets = self._inputs(chosen.reshape(-1), self._draws(*draw))
         block = chosen.shape  # [m, B]
         self._block(inputs.view(*block, *inputs.shape[1:]), targets.view(*block, *targets.shape[1:]), x, result)
 
     def _single(
         self, chosen: Any, x: Tensor, result: Tensor, buffers: Tensor | None, draw: tuple[int, int, int]
     ) -> None:
+        seed, worker, t = draw
+        self._seeded(*draw)
+        self._one(*self._inputs(chosen, self._draws(seed, [worker], t)), x, result, buffers)
+
+    def _seeded(self, *draw: int) -> None:
         if self.stochastic:
             torch.manual_seed(_draw_seed(*draw))
-        inputs, targets = self._inputs(chosen)
-        self._one(inputs, targets, x, result, buffers)
+
+    def _draws(self, seed: int, workers: Sequence[int], t: int) -> Draws | None:
+        """What chance does to the images of a batch."""
+        return self.inputs.draw(seed, workers, t, self.batch) if self.inputs.augments else None
 
     def _each(self, tasks: Sequence[Task], draws: bool) -> None:
         if not draws:
@@ -239,12 +252,10 @@ class Supervised:
     def _cuda(self) -> list[torch.device]:
         return [self.device] if self.device.type == "cuda" else []
 
-    def _inputs(self, chosen: Any) -> tuple[Tensor, Tensor]:
+    def _inputs(self, chosen: Any, draws: Draws | None = None) -> tuple[Tensor, Tensor]:
         index = torch.as_tensor(chosen, device=self.device)
-        return self._scaled(self.train_x.index_select(0, index)), self.train_y.index_select(0, index)
-
-    def _scaled(self, x: Tensor) -> Tensor:
-        return x.to(self.dtype).div_(255) if x.dtype == torch.uint8 else x.to(self.dtype)
+        samples, targets = self.train_x.index_select(0, index), self.train_y.index_select(0, index)
+        return self.inputs.scaled(samples if draws is None else self.inputs.augmented(samples, draws)), targets
 
     def _samples(self, array: Any) -> Tensor:
         return _tensor(array).to(self.device)
@@ -264,19 +275,24 @@ class Supervised:
             self._batches = {seed: Batches(self.parts, self.batch, seed)}  # one run at a time: keep the last
         return self._batches[seed]
 
-    def _evaluated(self, data: Divided, train: bool | int) -> dict[str, tuple[Tensor, Tensor]]:
+    def _evaluated(self, data: Divided, some: int | None, train: bool | int) -> dict[str, Samples]:
         """Prefix of the metrics -> what they are measured on; the training set where there is no test set."""
-        whole = (self.train_x, self.train_y)
-        test = whole if data.test_x is None else (self._samples(data.test_x), self._targets(data.test_y))
-        if not len(test[1]):
+        whole = Samples(self.train_x, self.train_y)
+        test = whole if data.test_x is None else Samples(self._samples(data.test_x), self._targets(data.test_y))
+        if not len(test):
             raise UserError("the test set is empty; let test_x and test_y be None where there is none")
-        if not train:
-            return {"": test}
-        if train is True:
-            return {"": test, "train_": whole}
-        chosen = np.sort(order(0, "train sample", n=len(self.train_y))[:train])
-        sample = torch.as_tensor(chosen, device=self.device)
-        return {"": test, "train_": (self.train_x[sample], self.train_y[sample])}
+        judged = {"": test if some is None else test.sample(some, "test sample")}
+        if train:
+            judged["train_"] = whole if train is True else whole.sample(train, "train sample")
+        return judged
+
+    def _fairness_of(self, data: Divided, per: Sequence[str], edges: Sequence[Sequence[int]] | None) -> Fairness:
+        test, own = self.evaluated[""], getattr(data, "test_parts", None)
+        workers = [
+            Samples(self.train_x, self.train_y, part) if own is None else Samples(test.inputs, test.targets, own[i])
+            for i, part in enumerate(self.parts)
+        ]
+        return Fairness(per, test, workers, edges, getattr(data, "classes", 0) or int(test.targets.max()) + 1)
 
 
 def _tensor(array: Any) -> Tensor:

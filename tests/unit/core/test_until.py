@@ -3,7 +3,7 @@ import pytest
 from hiermo import UserError
 from hiermo.core.until import reached
 
-METRICS = {"loss": 0.2, "accuracy": 0.9, "train_loss": 0.1}
+METRICS = {"loss": 0.2, "accuracy": 0.9, "train_loss": 0.1, "accuracy_spread_worker": 0.05, "loss_worst_edge": 0.4}
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,10 @@ METRICS = {"loss": 0.2, "accuracy": 0.9, "train_loss": 0.1}
         ({"loss": 0.19}, False),
         ({"train_loss": 0.15}, True),
         ({"train_loss": 0.05}, False),
+        ({"accuracy_spread_worker": 0.1}, True),
+        ({"accuracy_spread_worker": 0.04}, False),
+        ({"loss_worst_edge": 0.5}, True),
+        ({"loss_worst_edge": 0.3}, False),
         ({"accuracy": 0.8, "loss": 0.1}, False),
         ({"accuracy": 0.8, "loss": 0.3}, True),
     ],

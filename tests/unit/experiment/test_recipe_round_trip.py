@@ -79,10 +79,18 @@ def raw_recipes(draw):
     }
     if draw(st.booleans()):
         raw["train"]["until"] = {"accuracy": draw(st.floats(0, 1)), "loss": draw(counts)}
+    if draw(st.booleans()) and tree.keys() != {"workers"}:
+        raw["data"]["edges"] = draw(partitions)
+        raw["tree"]["assign"] = draw(st.sampled_from(["given", "similar", "mixed", "random"]))
+    if draw(st.booleans()):
+        raw["input"] = {"normalise": draw(st.booleans()), "crop": draw(counts), "flip": draw(st.booleans())}
+    if draw(st.booleans()):
+        raw["model"] = {**raw["model"], "weights": draw(st.text("ab./", min_size=1)), "skip": ["fc.*"]}
     if draw(st.booleans()):
         raw["delays"] = {"theta_w": draw(st.floats(0, 10))}
     if draw(st.booleans()):
         raw["evaluate"] = {"every": draw(counts), "train": draw(st.one_of(st.booleans(), counts))}
+        raw["evaluate"] |= {"test": draw(counts), "per": draw(st.lists(st.sampled_from(["class", "worker", "edge"])))}
     if draw(st.booleans()):
         raw["engine"] = {"name": "pernode", "dtype": "float64", "threads": draw(counts), "checkpoint_s": 0}
     return {**raw, "name": draw(texts), "description": draw(texts)}

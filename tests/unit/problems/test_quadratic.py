@@ -69,7 +69,7 @@ def test_rationals_are_kept_exact():
 
 
 def test_has_no_running_statistics():
-    assert initial_buffers(PROBLEM) is None
+    assert initial_buffers(PROBLEM, 0) is None
 
 
 @pytest.mark.parametrize(

@@ -174,3 +174,14 @@ def test_an_empty_test_set_is_refused():
     empty.test_x, empty.test_y = DATA.test_x[:0], DATA.test_y[:0]
     with pytest.raises(UserError, match="test set is empty"):
         evaluated(data=empty)
+
+
+def test_on_a_fixed_sample_of_the_test_set():
+    whole, x = evaluated()
+    some, _ = evaluated(evaluate_test=12)
+    every, _ = evaluated(evaluate_test=25)
+    chosen = some.evaluated[""].chosen
+    assert len(set(chosen.tolist())) == 12
+    loss, accuracy = by_hand(some, x, DATA.test_x[chosen], DATA.test_y[chosen])
+    assert some.evaluate(x) == pytest.approx({"loss": loss, "accuracy": accuracy}, rel=EXACT)
+    assert every.evaluate(x) == pytest.approx(whole.evaluate(x), rel=EXACT)

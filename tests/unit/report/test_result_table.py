@@ -53,3 +53,9 @@ def test_the_best_is_bold():
 
 def test_a_label_is_not_markup():
     assert "a [b]" in shown({**ROW, "label": "a [b]"})
+
+
+def test_the_worst_worker_has_a_column_where_it_was_measured():
+    fair = {**ROW, "accuracy_worst_worker": 0.4321}
+    assert "worst worker" in shown(fair) and "43.21 %" in shown(fair)
+    assert "worst" not in shown(fair, ROW)

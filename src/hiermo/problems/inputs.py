@@ -1,0 +1,115 @@
+"""What is done to samples on their way into the model: scaled, normalised, and in training shifted and mirrored.
+
+Samples stay as they are stored, uint8 where they are images, until their batch is made. All of it is batched tensor
+operations; the draws are a function of (seed, worker, t).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from hiermo.core.errors import UserError
+from hiermo.data.randomness import stream
+
+CHUNK = 4096  # samples that are measured at a time: float copies of a whole set of images would not fit
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What happens to each of B images."""
+
+    down: Tensor  # [B] shift of the window, 0 to 2 * crop
+    right: Tensor
+    mirrored: Tensor
+
+
+class Inputs:
+    """From stored samples to what a model sees.
+
+    `normalise` takes mean and deviation per channel (per feature, where samples are plain vectors) from `train_x`.
+    `crop` shifts training images by up to so many pixels in each direction, `flip` mirrors half of them.
+    """
+
+    def __init__(
+        self, train_x: Tensor, dtype: torch.dtype, *, normalise: bool = False, crop: int = 0, flip: bool = False
+    ) -> None:
+        if (crop or flip) and train_x.ndim != 4:
+            key = "crop" if crop else "flip"
+            raise UserError(f"input.{key} is for images [channels, height, width]; this data is {shape_of(train_x)}")
+        if crop >= min(train_x.shape[2:], default=1):
+            raise UserError(f"input.crop = {crop} would shift images of {shape_of(train_x)} out of sight; use less")
+        self.dtype, self.crop, self.flip = dtype, crop, flip
+        self.mean, self.deviation = _measured(train_x) if normalise else (None, None)
+        across = (-1,) + (1,) * (train_x.ndim - 2)
+        pixels = train_x.dtype == torch.uint8
+        self._shift: Tensor | None = None
+        if self.mean is not None and self.deviation is not None:
+            self._shift = self.mean.to(train_x.device, dtype).view(across)
+            self._scale = (1 / self.deviation).to(train_x.device, dtype).view(across)
+        self._pixels = pixels
+
+    @property
+    def augments(self) -> bool:
+        return bool(self.crop or self.flip)
+
+    def scaled(self, x: Tensor) -> Tensor:
+        """A batch as the model sees it; pixels mean themselves / 255."""
+        seen = x.to(self.dtype).div_(255) if self._pixels else x.to(self.dtype)
+        return seen if self._shift is None else (seen - self._shift).mul_(self._scale)
+
+    def draw(self, seed: int, workers: Sequence[int], t: int, batch: int) -> Draws:
+        """For the batches of `workers`, one after the other."""
+        raw = np.concatenate([_raw(seed, worker, t, batch) for worker in workers], axis=1)  # [3, B]
+        window = np.uint64(2 * self.crop + 1)
+        down, right = (torch.as_tensor((row % window).astype(np.int64)) for row in raw[:2])
+        mirrored = torch.as_tensor((raw[2] >> np.uint64(63)).astype(bool))
+        return Draws(down, right, mirrored & self.flip)
+
+    def augmented(self, x: Tensor, draws: Draws) -> Tensor:
+        """Images `[B, c, h, w]`, each out of its own window of the image with a margin of zeros."""
+        n, channels, height, width = x.shape
+        rows = draws.down[:, None] + torch.arange(height)  # [B, h]
+        columns = torch.arange(width).expand(n, width)
+        columns = draws.right[:, None] + torch.where(draws.mirrored[:, None], width - 1 - columns, columns)
+        wide = pad(x, (self.crop,) * 4) if self.crop else x
+        return wide[
+            torch.arange(n)[:, None, None, None].to(x.device),
+            torch.arange(channels)[None, :, None, None].to(x.device),
+            rows[:, None, :, None].to(x.device),
+            columns[:, None, None, :].to(x.device),
+        ]
+
+    def about(self) -> dict[str, Any]:
+        """For those who feed an exported model."""
+        divisor = 255 if self._pixels else 1
+        if self.mean is None or self.deviation is None:
+            return {"divided_by": divisor}
+        return {"divided_by": divisor, "mean": self.mean.tolist(), "deviation": self.deviation.tolist()}
+
+
+def _raw(seed: int, worker: int, t: int, batch: int) -> NDArray[np.uint64]:
+    raw = np.asarray(stream(seed, "augment", worker, t).bit_generator.random_raw(3 * batch))
+    return raw.reshape(3, batch)
+
+
+def _measured(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and deviation per channel, in float64; a channel that never changes keeps its size."""
+    over = [k for k in range(x.ndim) if k != 1]
+    n = x.numel() // x.shape[1]
+    scale = 255.0 if x.dtype == torch.uint8 else 1.0
+    chunks = range(0, len(x), CHUNK)
+    mean = sum((x[k : k + CHUNK].double().sum(over) for k in chunks), torch.zeros(())) / n
+    wide = mean.view((-1,) + (1,) * (x.ndim - 2))
+    square = sum(((x[k : k + CHUNK].double() - wide).square().sum(over) for k in chunks), torch.zeros(())) / n
+    deviation = square.sqrt() / scale
+    return mean / scale, torch.where(deviation > 0, deviation, torch.ones_like(deviation))
+
+
+def shape_of(x: Tensor) -> list[int]:
+    return list(x.shape[1:])
