@@ -5,75 +5,31 @@ HIERMO_DATA must name a directory with MNIST's four idx files in mnist/. About t
     python docs/reproduction/convex_mnist.py
 """
 
-from datetime import date
-from itertools import pairwise
 import json
-from pathlib import Path
-import platform
 from statistics import mean
-import subprocess
-import sys
-import tempfile
 
-from hiermo._version import __version__
-from hiermo.experiment.provenance import cpu_name, git_state, library_version
+from columns import GROUPS, HERE, PUBLISHED, Column, about, cell, groups_hold, measured
 
-HERE = Path(__file__).parent
 SEEDS = (0, 1, 2)
-PUBLISHED = {
-    "HierMo": (85.97, 89.23),
-    "HierFAVG": (83.62, 87.00),
-    "CFL": (83.36, 86.98),
-    "DOMO": (85.79, 89.02),
-    "FedADC": (85.51, 88.18),
-    "FedMom": (84.84, 88.05),
-    "SlowMo": (84.82, 88.00),
-    "FedNAG": (84.97, 88.14),
-    "Mime": (84.41, 87.73),
-    "FedAvg": (83.57, 86.89),
-}
-GROUPS = (("FedAvg", "HierFAVG", "CFL"), ("FedMom", "SlowMo", "FedNAG", "FedADC"), ("DOMO", "HierMo"))
 NEAR = 0.8  # points: how close a cell is expected to come
 MODELS = ("linear", "logistic")
 
 
-def measured() -> dict[str, dict[str, list[float]]]:
-    """Model -> label -> accuracy in percent, one per seed."""
-    found: dict[str, dict[str, list[float]]] = {model: {} for model in MODELS}
-    for model in MODELS:
-        for seed in SEEDS:
-            with tempfile.TemporaryDirectory() as folder:
-                words = ["run", f"paper/{model}-mnist", "--seed", str(seed), "--out", f"{folder}/out", "--json"]
-                done = subprocess.run([sys.executable, "-m", "hiermo", *words], stdout=subprocess.PIPE, check=True)
-            for run in json.loads(done.stdout)["runs"]:
-                found[model].setdefault(run["label"], []).append(round(100 * run["accuracy"], 2))
-    return found
-
-
-def cell(values: list[float]) -> str:
-    return f"{mean(values):.2f} ({min(values):.2f} to {max(values):.2f})"
-
-
-def row(label: str, results: dict[str, dict[str, list[float]]]) -> str:
+def row(label: str, results: dict[str, Column]) -> str:
     cells = [label]
-    for k, model in enumerate(MODELS):
+    for model in MODELS:
         values = results[model][label]
         cells.append(cell(values))
         if label not in PUBLISHED:
             cells += ["-", "-"]
             continue
-        gap = mean(values) - PUBLISHED[label][k]
-        cells += [f"{PUBLISHED[label][k]:.2f}", f"{gap:+.2f}" if abs(gap) <= NEAR else f"**{gap:+.2f}**"]
+        published = PUBLISHED[label][f"paper/{model}-mnist"]
+        gap = mean(values) - published
+        cells += [f"{published:.2f}", f"{gap:+.2f}" if abs(gap) <= NEAR else f"**{gap:+.2f}**"]
     return f"| {' | '.join(cells)} |"
 
 
-def order_holds(results: dict[str, list[float]]) -> bool:
-    """Whether every algorithm of a group is above every one of the group before."""
-    means = [[mean(results[name]) for name in group] for group in GROUPS]
-    return all(max(below) < min(above) for below, above in pairwise(means))
-
-
-def page(results: dict[str, dict[str, list[float]]], about: dict[str, object]) -> str:
+def page(results: dict[str, Column], made: dict[str, object]) -> str:
     labels = list(results["linear"])
     groups = " < ".join(f"({', '.join(group)})" for group in GROUPS)
     lines = [
@@ -90,7 +46,7 @@ def page(results: dict[str, dict[str, list[float]]], about: dict[str, object]) -
         "",
         f"The order of the groups, {groups}:",
         "",
-        *(f"- {model}: {'holds' if order_holds(results[model]) else 'does NOT hold'}" for model in MODELS),
+        *(f"- {model}: {'holds' if groups_hold(results[model]) else 'does NOT hold'}" for model in MODELS),
         "",
         NOTES,
         "## How it was measured",
@@ -101,7 +57,7 @@ def page(results: dict[str, dict[str, list[float]]], about: dict[str, object]) -
         "",
         "which runs `hiermo run paper/linear-mnist --seed S` and the same with `paper/logistic-mnist` for each seed S.",
         "All single results are in [convex-mnist.json](convex-mnist.json).",
-        ", ".join(f"{key}: {value}" for key, value in about.items()) + ".",
+        ", ".join(f"{key}: {value}" for key, value in made.items()) + ".",
         "",
     ]
     return "\n".join(lines)
@@ -122,17 +78,9 @@ NOTES = """## What agrees and what does not
 
 
 def main() -> None:
-    results = measured()
-    state = git_state(HERE)
-    about = {
-        "date": date.today().isoformat(),
-        "hiermo": __version__,
-        "commit": state["commit"][:10] if state else "unknown",
-        "torch": library_version("torch"),
-        "cpu": f"{cpu_name()} ({platform.machine()})",
-    }
-    (HERE / "convex-mnist.json").write_text(json.dumps({"about": about, "accuracy": results}, indent=2) + "\n")
-    (HERE / "convex-mnist.md").write_text(page(results, about))
+    results, made = {model: measured(f"paper/{model}-mnist", SEEDS) for model in MODELS}, about()
+    (HERE / "convex-mnist.json").write_text(json.dumps({"about": made, "accuracy": results}, indent=2) + "\n")
+    (HERE / "convex-mnist.md").write_text(page(results, made))
 
 
 if __name__ == "__main__":
