@@ -49,6 +49,6 @@ def test_it_trains(name, tmp_path):
 def test_the_starter_spells_out_the_defaults():
     """Leaving out the keys that it explains gives the same recipe."""
     raw = tomllib.loads((files("hiermo.experiment") / "starter.toml").read_text())
-    short = {**raw, "evaluate": {}, "engine": {}, "tree": {"edges": 2, "workers_per_edge": 2}}
+    short = {**raw, "evaluate": {}, "engine": {}, "input": {}, "tree": {"edges": 2, "workers_per_edge": 2}}
     short["train"] = {"iterations": raw["train"]["iterations"]}
     assert parse(short) == parse(raw)

@@ -13,7 +13,9 @@ import typer
 from hiermo._version import __version__
 from hiermo.cli.check import check
 from hiermo.cli.cite import cite
+from hiermo.cli.data import VERBS as DATA_VERBS, data
 from hiermo.cli.doctor import doctor
+from hiermo.cli.export import export
 from hiermo.cli.init import init
 from hiermo.cli.list import list_things
 from hiermo.cli.resume import resume
@@ -73,6 +75,7 @@ def ending(verb: Callable[..., None]) -> Callable[..., None]:
 VERBS: dict[str, Callable[..., None]] = {
     "run": run,
     "resume": resume,
+    "export": export,
     "init": init,
     "list": list_things,
     "check": check,
@@ -81,6 +84,9 @@ VERBS: dict[str, Callable[..., None]] = {
 }
 for name, verb in VERBS.items():
     app.command(name)(ending(verb))
+for name, verb in DATA_VERBS.items():
+    data.command(name)(ending(verb))
+app.add_typer(data, name="data")
 
 
 def main() -> None:

@@ -35,6 +35,7 @@ class Partitioned:
 
     dataset: Dataset
     parts: tuple[Part, ...]
+    test_parts: tuple[Part, ...] | None = None  # each worker's own test samples, where they are known
 
     @property
     def train_x(self) -> Samples:
@@ -66,6 +67,17 @@ class Partitioned:
         """Samples per worker."""
         return tuple(len(part) for part in self.parts)
 
+    def counts(self) -> NDArray[np.int64]:
+        """Samples `[n_workers, classes]` of every class that each worker holds."""
+        return np.stack([np.bincount(self.train_y[part], minlength=self.classes) for part in self.parts])
+
+    def reordered(self, order: Sequence[int] | NDArray[np.integer[Any]]) -> "Partitioned":
+        """The same parts in other hands: worker i gets what worker `order[i]` had."""
+        if sorted(order) != list(range(len(self.parts))):
+            raise UserError(f"an order of {len(self.parts)} workers must name each of them once, not {list(order)}")
+        tests = None if self.test_parts is None else tuple(self.test_parts[i] for i in order)
+        return Partitioned(self.dataset, tuple(self.parts[i] for i in order), tests)
+
 
 def partition(dataset: Dataset, rule: PartitionRule, n_workers: int, seed: int = 0) -> Partitioned:
     """The data set, divided among `n_workers` by `rule`; the same for the same seed.
@@ -83,18 +95,52 @@ def partition(dataset: Dataset, rule: PartitionRule, n_workers: int, seed: int =
         raise UserError(f"data set {dataset.name} needs at least one worker to go to, not {n_workers}")
     if n_workers > n:
         raise UserError(f"{n_workers} workers cannot share the {n} training samples of {dataset.name}; use fewer")
-    parts = tuple(np.asarray(part) for part in rule.split(dataset.train_y, n_workers, seed))
-    if wrong := _wrong(parts, n_workers, n):
+    parts = tuple(np.asarray(part) for part in rule.split(seen_by(rule, dataset), n_workers, seed))
+    if wrong := wrong_parts(parts, range(n_workers), n):
         raise UserError(f"partition {type(rule).__name__} of {dataset.name} among {n_workers} workers: {wrong}")
-    return Partitioned(dataset, tuple(part.astype(np.intp, copy=False) for part in parts))
+    dealt = tuple(part.astype(np.intp, copy=False) for part in parts)
+    return Partitioned(dataset, dealt, own_tests(dataset, dealt) if is_by_owner(rule) else None)
 
 
-def _wrong(parts: tuple[NDArray[Any], ...], n_workers: int, n: int) -> str:
-    if len(parts) != n_workers:
-        return f"it made {len(parts)} parts"
-    if empty := [worker for worker, part in enumerate(parts) if part.size == 0]:
-        return f"worker {empty[0]} gets no sample ({len(empty)} such workers); use fewer workers or another seed"
+def is_by_owner(rule: PartitionRule) -> bool:
+    return bool(getattr(rule, "by_owner", False))
+
+
+def seen_by(rule: PartitionRule, dataset: Dataset) -> Labels:
+    """What a rule divides by: the labels of the training samples, or their owners."""
+    if not is_by_owner(rule):
+        return dataset.train_y
+    if dataset.owners is None:
+        raise UserError(
+            f"the partition {type(rule).__name__.lower()} needs to know whose each sample is, and data set "
+            f"{dataset.name} does not say: uci-har has its subjects, synthetic its option owners, arrays, csv and "
+            "images a path with * (one owner per match), csv an owner column; or choose another partition"
+        )
+    return dataset.owners
+
+
+def own_tests(dataset: Dataset, parts: Sequence[Part]) -> tuple[Part, ...] | None:
+    """The test samples of each worker's owners; None where a worker has none, or an owner is at several workers."""
+    if dataset.owners is None or dataset.test_owners is None:
+        return None
+    holder = np.full(1 + max(dataset.owners.max(), dataset.test_owners.max()), -1)
     for worker, part in enumerate(parts):
+        mine = np.unique(dataset.owners[part])
+        if (holder[mine] >= 0).any():
+            return None
+        holder[mine] = worker
+    tests = tuple(np.flatnonzero(holder[dataset.test_owners] == worker) for worker in range(len(parts)))
+    return tests if all(part.size for part in tests) else None
+
+
+def wrong_parts(parts: Sequence[NDArray[Any]], workers: Sequence[int], n: int) -> str:
+    """What keeps `parts` from being a division of n samples among `workers`; empty where nothing does."""
+    if len(parts) != len(workers):
+        return f"it made {len(parts)} parts"
+    named = list(zip(workers, parts, strict=True))
+    if empty := [worker for worker, part in named if part.size == 0]:
+        return f"worker {empty[0]} gets no sample ({len(empty)} such workers); use fewer workers or another seed"
+    for worker, part in named:
         if part.ndim != 1 or not np.issubdtype(part.dtype, np.integer):
             return f"worker {worker} must get a list of indices, not {list(part.shape)} of {part.dtype}"
         if part.min() < 0 or part.max() >= n:

@@ -1,5 +1,6 @@
 """MNIST from its four idx files."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 import gzip
 from math import prod
@@ -13,8 +14,20 @@ from numpy.typing import NDArray
 
 from hiermo.core.errors import UserError
 from hiermo.data.dataset import Dataset, check
+from hiermo.data.download import Download
 
 FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+MNIST_SHA256 = {
+    "train-images-idx3-ubyte.gz": "sha256:440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+    "train-labels-idx1-ubyte.gz": "sha256:3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+    "t10k-images-idx3-ubyte.gz": "sha256:8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+    "t10k-labels-idx1-ubyte.gz": "sha256:f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+}
+MNIST_ADDRESSES = (
+    "http://yann.lecun.com/exdb/mnist/",  # the official one, which often refuses
+    "https://ossci-datasets.s3.amazonaws.com/mnist/",
+    "https://storage.googleapis.com/cvdf-datasets/mnist/",
+)
 UBYTE = 0x0800  # an idx file begins with its type and its number of dimensions
 
 
@@ -25,6 +38,12 @@ class Mnist:
     cites: ClassVar[tuple[str, ...]] = ("mnist",)
     summary: ClassVar[str] = "MNIST digits, 60000 + 10000, from idx files in mnist/"
     samples: ClassVar[int] = 60000
+    folder: ClassVar[str] = "mnist"
+    contents: ClassVar[Mapping[str, str]] = MNIST_SHA256
+    downloads: ClassVar[tuple[Download, ...]] = tuple(
+        Download(name=name, urls=tuple(address + name for address in MNIST_ADDRESSES), checksum=checksum)
+        for name, checksum in MNIST_SHA256.items()
+    )
 
     def find(self, directory: Path) -> Path | None:
         """The folder, if all four files are in it."""

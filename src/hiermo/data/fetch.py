@@ -1,0 +1,124 @@
+"""Fetching a data set: official address, then mirrors; resumed, retried, verified, unpacked, and only then in place."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+import os
+from pathlib import Path
+import time
+from urllib.parse import quote, urlsplit
+
+from hiermo.core.errors import UserError
+from hiermo.data.checksum import fault
+from hiermo.data.download import Download
+from hiermo.data.fetchable import Fetchable
+from hiermo.data.listener import Listener
+from hiermo.data.part import Part
+from hiermo.data.place import Side, assemble, lacking, locked, place, wrong_contents
+from hiermo.data.transfer import Failed, receive
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patience:
+    """How long a silent server is waited for, how often it is asked again, and the pauses, each twice the last.
+
+    An attempt that brings the file further than any before it does not count: a bad line gets there in the end.
+    """
+
+    timeout_s: float = 30.0
+    attempts: int = 4
+    pause_s: float = 1.0
+    longest_pause_s: float = 20.0
+
+
+def fetch(
+    wanted: Fetchable, directory: Path, listener: Listener | None = None, patience: Patience | None = None
+) -> bool:
+    """Makes the set lie whole in its folder; says whether anything had to be fetched for that."""
+    listener, patience = listener or Listener(), patience or Patience()
+    with locked(wanted, directory, listener) as side:
+        needed = lacking(wanted, directory)
+        if not needed:
+            side.clear()
+            return False
+        try:
+            files = {each: _fetch_file(wanted, each, side, listener, patience) for each in needed}
+            assemble(files, side.staged, listener)
+            if wrong := wrong_contents(wanted, side):
+                for file in files.values():
+                    file.unlink()
+                raise UserError(f"data set {wanted.name}: what was fetched is not what it should be: {wrong}")
+            place(side)
+        finally:
+            side.tidy()
+    return True
+
+
+def addresses(wanted: Fetchable, download: Download) -> list[str]:
+    """HIERMO_MIRROR/<folder>/<name> where that is set, then those that the source declares."""
+    mirror = os.environ.get("HIERMO_MIRROR", "").rstrip("/")
+    if mirror and (urlsplit(mirror).scheme not in ("http", "https") or "@" in mirror):
+        raise UserError("HIERMO_MIRROR must begin with https:// or http:// and hold no password; mend or unset it")
+    ours = [f"{mirror}/{quote(wanted.folder)}/{quote(download.name)}"] if mirror else []
+    return ours + [url for url in download.urls if urlsplit(url).scheme in ("http", "https")]
+
+
+def _fetch_file(wanted: Fetchable, download: Download, side: Side, listener: Listener, patience: Patience) -> Path:
+    """The verified file, in the side folder."""
+    part = Part(side.downloads / download.name)
+    checksum = download.checksum or wanted.known.get(download.name, "")
+
+    def judge(file: Path) -> str:
+        if download.archive and not checksum:
+            return _trial(wanted, download, side, file)
+        why = fault(file, checksum)
+        return why and f"its {download.name} {why}"
+
+    if part.target.is_file() and not judge(part.target):
+        return part.target
+    tried = []
+    for url in addresses(wanted, download):
+        why = _from_address(url, part, bool(checksum), judge, listener, patience)
+        if not why:
+            return part.target
+        tried.append(f"{url}: {why}")
+        listener.note(tried[-1])
+    raise UserError(
+        f"data set {wanted.name}: {download.name} could not be fetched ({'; '.join(tried)}); try again later, "
+        f"or get it by other means and hand it over with: hiermo data import {wanted.name} PATH"
+    )
+
+
+def _trial(wanted: Fetchable, download: Download, side: Side, file: Path) -> str:
+    """What is wrong with an archive that has no checksum: it must unpack, to files that have the right ones."""
+    try:
+        assemble({download: file}, side.staged, Listener())
+    except UserError as error:
+        return str(error)
+    return wrong_contents(wanted, side) if len(wanted.downloads) == 1 else ""  # else it need not hold all of them
+
+
+def _from_address(
+    url: str, part: Part, checked: bool, judge: Callable[[Path], str], listener: Listener, patience: Patience
+) -> str:
+    """Why there is no right file after several attempts; or nothing, and it has its name."""
+    failures, furthest = 0, part.size
+    while True:
+        began_at = part.size
+        try:
+            receive(url, part, patience.timeout_s, checked, listener)
+            whole = part.whole()
+            if not (wrong := judge(part.path)):
+                part.finish()
+                return ""
+            part.forget()
+            # a file put together from two answers, or of unknown length, may be wrong by accident
+            raise Failed(wrong, again=began_at > 0 or whole is None or whole.size is None)
+        except Failed as failed:
+            failures = 1 if part.size > furthest else failures + 1
+            furthest = max(furthest, part.size)
+            if not failed.again:
+                return str(failed)
+            if failures >= patience.attempts:
+                return f"{failed} ({failures} attempts)"
+            listener.note(f"{url}: {failed}; trying again")
+        time.sleep(min(patience.pause_s * 2 ** (failures - 1), patience.longest_pause_s))

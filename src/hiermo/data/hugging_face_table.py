@@ -1,0 +1,110 @@
+"""One split of a Hugging Face data set, as arrays."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hiermo.core.errors import UserError
+from hiermo.core.parameter import suggestion
+from hiermo.data.dataset import Samples
+from hiermo.data.own import Piece
+from hiermo.data.pictures import decoded, stacked
+from hiermo.data.typed import labels, samples
+
+
+class Read(NamedTuple):
+    """What a table holds, and the names of its classes where it has them."""
+
+    piece: Piece
+    class_names: tuple[str, ...]
+
+    def by_name(self) -> "Read":
+        """With names of classes as labels."""
+        if not self.class_names:
+            return self
+        return Read(self.piece._replace(labels=np.array(self.class_names)[self.piece.labels]), ())
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns are learnt from (none named: the pictures, or all numbers), which are the class and the owner."""
+
+    x: tuple[str, ...]
+    y: str
+    owner: str | None
+    size: tuple[int, ...] | None
+
+    def read(self, table: Any, where: str) -> Read:
+        for column in (self.y, self.owner, *self.x):
+            if column is not None and column not in table.column_names:
+                raise UserError(f"{where} has no column '{column}'{suggestion(column, table.column_names)}")
+        y = labels(_values(table, self.y, where), f"{where}, column {self.y}")
+        names = tuple(getattr(table.features[self.y], "names", None) or ())
+        if names and y.min() < 0:
+            raise UserError(f"{where}: sample {y.argmin()} has no label; choose another split")
+        owners = None if self.owner is None else labels(_values(table, self.owner, where), f"{where}, {self.owner}")
+        return Read(Piece(where, self._samples(table, where), y, owners), names)
+
+    def _samples(self, table: Any, where: str) -> Samples:
+        columns = self.x or self._chosen(table, where)
+        pictures = [column for column in columns if _is_picture(table.features[column])]
+        if not pictures:
+            return _numbers(table, columns, where)
+        if len(columns) > 1:
+            raise UserError(f"{where}: {pictures[0]} is pictures; choose one of {', '.join(columns)} in data.x")
+        return _pictures(table, columns[0], where, self.size)
+
+    def _chosen(self, table: Any, where: str) -> tuple[str, ...]:
+        features = {name: kind for name, kind in table.features.items() if name not in (self.y, self.owner)}
+        for is_fit in (_is_picture, _is_number):
+            if chosen := tuple(name for name, kind in features.items() if is_fit(kind)):
+                return chosen
+        raise UserError(f"{where} has neither pictures nor numbers; its columns are {', '.join(table.column_names)}")
+
+
+def _is_picture(feature: Any) -> bool:
+    return type(feature).__name__ == "Image"
+
+
+def _is_number(feature: Any) -> bool:
+    """A number, or lists of them to any depth; the number of a class is a name."""
+    if isinstance(feature, list):
+        return _is_number(feature[0])
+    if hasattr(feature, "feature"):
+        return _is_number(feature.feature)
+    kind = str(getattr(feature, "dtype", ""))
+    return kind.startswith(("int", "uint", "float", "bool")) and not hasattr(feature, "names")
+
+
+def _numbers(table: Any, columns: tuple[str, ...], where: str) -> Samples:
+    found = table.select_columns(list(columns)).with_format("numpy")[:]
+    if len(columns) == 1 and np.ndim(found[columns[0]]) > 1:
+        return samples(found[columns[0]], f"{where}, column {columns[0]}")
+    parts = []
+    for name in columns:
+        flat = np.asarray(found[name]).reshape(len(table), -1)
+        # a byte in a table is a number like any other, not a pixel
+        parts.append(samples(flat.astype(np.int64) if flat.dtype == np.uint8 else flat, f"{where}, column {name}"))
+    return np.concatenate(parts, axis=1, dtype=np.float32)
+
+
+def _pictures(table: Any, column: str, where: str, size: tuple[int, ...] | None) -> Samples:
+    as_stored = type(table.features[column])(decode=False)
+    names = [f"{where}, sample {k}" for k in range(len(table))]
+    pictures = []
+    for name, row in zip(names, table.select_columns([column]).cast_column(column, as_stored), strict=True):
+        if row[column] is None:
+            raise UserError(f"{name}: its picture is missing; remove the row")
+        pictures.append(decoded(row[column]["bytes"] or Path(row[column]["path"]), name, size))
+    return stacked(pictures, names)
+
+
+def _values(table: Any, column: str, where: str) -> NDArray[Any]:
+    """Labels or owners, one of each sample."""
+    values = list(table.select_columns([column]).with_format(None)[:][column])
+    if None in values:
+        raise UserError(f"{where}, column {column}: sample {values.index(None)} has no value; remove or mend it")
+    return np.array(values)
