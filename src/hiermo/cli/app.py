@@ -13,7 +13,7 @@ import typer
 from hiermo._version import __version__
 from hiermo.cli.check import check
 from hiermo.cli.cite import cite
-from hiermo.cli.data import VERBS as DATA_VERBS, data
+from hiermo.cli.data import DATA_VERBS, data
 from hiermo.cli.doctor import doctor
 from hiermo.cli.export import export
 from hiermo.cli.init import init

@@ -13,7 +13,7 @@ data = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-VERBS: dict[str, Callable[..., None]] = {
+DATA_VERBS: dict[str, Callable[..., None]] = {
     "fetch": fetch,
     "import": import_set,
 }

@@ -18,6 +18,4 @@ def fault(file: Path, checksum: str) -> str:
     if found == expected.lower():
         return ""
     size = file.stat().st_size
-    return (
-        f"has {method} {found[:SHOWN]}... and not {expected[:SHOWN]}... ({size} bytes: damaged, cut short or another)"
-    )
+    return f"has {method} {found[:SHOWN]}... and not {expected[:SHOWN]}... ({size} bytes: damaged, cut short, or other)"

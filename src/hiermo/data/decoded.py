@@ -134,7 +134,7 @@ def _write(folder: Path, fingerprint: str, arrays: Arrays) -> None:
     folder.mkdir()
     index: dict[str, Any] = {}
     for done, (name, array) in enumerate(arrays.items()):
-        progress.get()(done, len(arrays), f"storing {folder.parent}")
+        progress.get()(done, len(arrays), f"storing decoded arrays in {folder.parent}")
         with (folder / f"{name}.npy").open("wb") as file:
             np.save(file, np.ascontiguousarray(array), allow_pickle=False)
             index[name] = {"size": file.tell(), "kind": array.dtype.str, "shape": array.shape}

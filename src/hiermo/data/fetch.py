@@ -11,9 +11,11 @@ from hiermo.core.errors import UserError
 from hiermo.data.checksum import fault
 from hiermo.data.download import Download
 from hiermo.data.fetchable import Fetchable
+from hiermo.data.lacking import lacking
 from hiermo.data.listener import Listener
 from hiermo.data.part import Part
-from hiermo.data.place import Side, assemble, lacking, locked, place, wrong_contents
+from hiermo.data.place import assemble, place, wrong_contents
+from hiermo.data.side import Side, locked
 from hiermo.data.transfer import Failed, receive
 
 

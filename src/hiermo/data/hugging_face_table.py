@@ -70,25 +70,27 @@ def _is_picture(feature: Any) -> bool:
 
 
 def _is_number(feature: Any) -> bool:
-    """A number, or lists of them to any depth; the number of a class is a name."""
+    """The number of a class is a name."""
+    return _kind(feature).startswith(("int", "uint", "float", "bool")) and not hasattr(feature, "names")
+
+
+def _kind(feature: Any) -> str:
+    """The type of a value, also inside lists to any depth."""
     if isinstance(feature, list):
-        return _is_number(feature[0])
-    if hasattr(feature, "feature"):
-        return _is_number(feature.feature)
-    kind = str(getattr(feature, "dtype", ""))
-    return kind.startswith(("int", "uint", "float", "bool")) and not hasattr(feature, "names")
+        return _kind(feature[0])
+    return _kind(feature.feature) if hasattr(feature, "feature") else str(getattr(feature, "dtype", ""))
 
 
 def _numbers(table: Any, columns: tuple[str, ...], where: str) -> Samples:
+    """A list of bytes is pixels, a byte in a table is a number like any other."""
     found = table.select_columns(list(columns)).with_format("numpy")[:]
-    if len(columns) == 1 and np.ndim(found[columns[0]]) > 1:
-        return samples(found[columns[0]], f"{where}, column {columns[0]}")
-    parts = []
-    for name in columns:
-        flat = np.asarray(found[name]).reshape(len(table), -1)
-        # a byte in a table is a number like any other, not a pixel
-        parts.append(samples(flat.astype(np.int64) if flat.dtype == np.uint8 else flat, f"{where}, column {name}"))
-    return np.concatenate(parts, axis=1, dtype=np.float32)
+    arrays = {name: np.asarray(found[name]) for name in columns}
+    if len(columns) == 1 and arrays[columns[0]].ndim > 1:
+        pixels = _kind(table.features[columns[0]]) == "uint8"
+        array = arrays[columns[0]]
+        return samples(array.astype(np.uint8) if pixels else array, f"{where}, column {columns[0]}")
+    flat = [samples(array.reshape(len(table), -1), f"{where}, column {name}") for name, array in arrays.items()]
+    return np.concatenate(flat, axis=1, dtype=np.float32)
 
 
 def _pictures(table: Any, column: str, where: str, size: tuple[int, ...] | None) -> Samples:

@@ -1,4 +1,4 @@
-"""Shared by the sources of one's own data: paths, owners, labels to classes, and a test part set aside."""
+"""Shared by the sources of one's own data: from paths to pieces, from pieces to a data set with owners and classes."""
 
 from collections.abc import Callable, Sequence
 from glob import escape, glob
@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import Range
 from hiermo.data.dataset import Dataset, Labels, Samples, check
-from hiermo.data.randomness import order
+from hiermo.data.set_aside import set_aside
 
 Share = Annotated[float, Range(gt=0, lt=1)]
-Indices = NDArray[np.intp]
 
 
 class Piece(NamedTuple):
@@ -78,10 +77,10 @@ def read_tests(read: Callable[[Path], Piece], path: str, test: str | None) -> li
     """The test part of its own, if there is one: of everyone, or with a `*` of each owner."""
     if test is None:
         return []
-    return owned([read(place) for place in test_places(path, test)], test)
+    return owned([read(place) for place in places_of_test(path, test)], test)
 
 
-def test_places(path: str, test: str) -> list[Path]:
+def places_of_test(path: str, test: str) -> list[Path]:
     """One test part for all, or with a `*` one for each place of `path`."""
     return as_many(path, test, "test") if "*" in test else places(test, "test")
 
@@ -104,7 +103,7 @@ def assembled(
     names = tuple(class_names)
     labels, n = np.concatenate([_labels(piece, [*train, *test]) for piece in (*train, *test)]), _size(train)
     if not names:
-        names, labels = numbered(labels, name)
+        names, labels = numbered(labels, train[0].where)
     x, y, owners = _joined(train), labels[:n], _owners(train, train)
     if test:
         test_x, test_y, test_owners = _joined(test), labels[n:], _owners(test, train)
@@ -175,32 +174,6 @@ def number(text: str) -> float | int | None:
     return value if np.isfinite(value) else None
 
 
-def set_aside(labels: Labels, owners: Labels | None, share: float, where: str) -> tuple[Indices, Indices]:
-    """(training, test) samples: of every owner the same share, and of every class nearly so.
-
-    It is the same choice whatever the seed of the run. Every class and every owner keeps a training sample, and an
-    owner of two or more samples has a test sample, unless a class would lose its last one.
-
-    >>> kept, aside = set_aside(np.array([0] * 10 + [1] * 5), None, 0.2, "here")
-    >>> np.bincount([0] * 10 + [1] * 5)[:], (aside < 10).sum(), aside.size
-    (array([10,  5]), np.int64(2), 3)
-    """
-    is_test = np.zeros(len(labels), bool)
-    whose = np.zeros(len(labels), np.int64) if owners is None else owners
-    mixed = order(0, "test share", n=len(labels))
-    sorted_by_class = mixed[np.lexsort((labels[mixed], whose[mixed]))]
-    for theirs in np.split(sorted_by_class, np.flatnonzero(np.diff(whose[sorted_by_class])) + 1):
-        n = theirs.size
-        many = min(max(round(n * share), 1), n - 1)
-        is_test[theirs[((np.arange(many) + 0.5) * n / max(many, 1)).astype(int)]] = True  # evenly spread over classes
-    for c in np.flatnonzero(np.bincount(labels) == np.bincount(labels[is_test], minlength=labels.max() + 1)):
-        if (theirs := np.flatnonzero(labels == c)).size:
-            is_test[theirs[0]] = False
-    if not is_test.any():
-        raise UserError(f"{where}: {len(labels)} samples are too few to set some aside for testing; give a test part")
-    return np.flatnonzero(~is_test), np.flatnonzero(is_test)
-
-
 def _size(pieces: Sequence[Piece]) -> int:
     return sum(len(piece.x) for piece in pieces)
 
@@ -218,13 +191,13 @@ def _owners(pieces: Sequence[Piece], known_from: Sequence[Piece]) -> Labels | No
     """Numbers of the owners, in the natural order of their names; those who test must be among those who train."""
     if any(piece.owners is None for piece in (*pieces, *known_from)):
         return None
-    names = sorted({name for piece in known_from for name in _names(piece)}, key=lambda name: natural(str(name)))
+    names = sorted({name for piece in known_from for name in _names(piece)}, key=natural)
     to_number = {name: k for k, name in enumerate(names)}
     for piece in pieces:
-        if strangers := sorted(set(map(str, _names(piece))) - set(map(str, names))):
+        if strangers := sorted({*_names(piece)} - {*names}):
             raise UserError(f"{piece.where}: the owner '{strangers[0]}' has no training sample; leave its samples out")
     return np.array([to_number[name] for piece in pieces for name in _names(piece)], np.int64)
 
 
-def _names(piece: Piece) -> list[Any]:
-    return [] if piece.owners is None else piece.owners.tolist()
+def _names(piece: Piece) -> list[str]:
+    return [] if piece.owners is None else list(map(str, piece.owners.tolist()))

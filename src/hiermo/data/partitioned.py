@@ -113,8 +113,8 @@ def seen_by(rule: PartitionRule, dataset: Dataset) -> Labels:
     if dataset.owners is None:
         raise UserError(
             f"the partition {type(rule).__name__.lower()} needs to know whose each sample is, and data set "
-            f"{dataset.name} does not say: uci-har has its subjects, synthetic its option owners, arrays, csv and "
-            "images a path with * (one owner per match), csv an owner column; or choose another partition"
+            f"{dataset.name} does not say: uci-har has its subjects, synthetic its option owners, one's own data a "
+            "path with * (one owner per match), csv and hugging-face an owner column; or choose another partition"
         )
     return dataset.owners
 

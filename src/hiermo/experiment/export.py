@@ -54,7 +54,8 @@ def export(path: Path, to: Path, *, force: bool = False) -> Exported:
         write_onnx(to, module, shape, about)
     else:
         tensors = {name: _own_copy(directory, name, value) for name, value in module.state_dict().items()}
-        write_atomically(to, lambda side: save_file(tensors, side, about))
+        # "format" is what other programs look for
+        write_atomically(to, lambda side: save_file(tensors, side, {"format": "pt", **about}))
     return Exported(about, loading_lines(to, recipe.model, module, shape, classes, entry["input"]))
 
 
@@ -128,7 +129,6 @@ def _about(directory: RunDirectory, recipe: Recipe, state: State, entry: dict[st
     (part,) = recipe.algorithms
     evaluated = [line for line in directory.evaluations() if line["cloud_round"] == state.rounds]
     about = {
-        "format": "pt",  # what other programs look for
         "hiermo": __version__,
         "hiermo_format": FORMAT,
         "model": {"name": recipe.model.name, **recipe.model.values()},

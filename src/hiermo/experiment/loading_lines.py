@@ -1,6 +1,7 @@
 """The Python lines that load an exported model."""
 
 from dataclasses import MISSING, fields
+import json
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,14 @@ def loading_lines(
     if to.suffix == ".onnx":
         return (
             "import onnxruntime\n"
-            f"session = onnxruntime.InferenceSession({str(to)!r})\n"
+            f"session = onnxruntime.InferenceSession({json.dumps(str(to))})\n"
             f'(outputs,) = session.run(None, {{"input": inputs}})  # {inputs}'
         )
     imports, made = _construction(model, module, shape, classes)
     return (
         f"{imports}\nfrom safetensors.torch import load_file\n"
         f"model = {made}\n"
-        f"model.load_state_dict(load_file({str(to)!r}))\n"
+        f"model.load_state_dict(load_file({json.dumps(str(to))}))\n"
         f"model.eval()  # {inputs}"
     )
 

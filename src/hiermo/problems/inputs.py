@@ -17,7 +17,7 @@ from torch.nn.functional import pad
 from hiermo.core.errors import UserError
 from hiermo.data.randomness import stream
 
-CHUNK = 4096  # samples that are measured at a time: float copies of a whole set of images would not fit
+CHUNK = 256  # samples that are measured at a time: their copies stay in cache
 
 
 @dataclass(frozen=True)
@@ -100,15 +100,30 @@ def _raw(seed: int, worker: int, t: int, batch: int) -> NDArray[np.uint64]:
 
 def _measured(x: Tensor) -> tuple[Tensor, Tensor]:
     """Mean and deviation per channel, in float64; a channel that never changes keeps its size."""
+    mean, variance = _of_pixels(x) if x.dtype == torch.uint8 else _of_numbers(x)
+    return mean, torch.where(variance > 0, variance, torch.ones_like(variance)).sqrt()
+
+
+def _of_pixels(x: Tensor) -> tuple[Tensor, Tensor]:
+    """By counting how often each value occurs: exact, and several times faster than sums of converted numbers."""
+    counts = np.zeros((x.shape[1], 256), np.int64)
+    for k in range(0, len(x), CHUNK):
+        part = x[k : k + CHUNK].cpu().numpy()
+        for channel, row in enumerate(counts):
+            row += np.bincount(part[:, channel].ravel(), minlength=256)
+    shares, values = counts / counts.sum(1, keepdims=True), np.arange(256) / 255
+    mean = shares @ values
+    return torch.from_numpy(mean), torch.from_numpy((shares * (values - mean[:, None]) ** 2).sum(1))
+
+
+def _of_numbers(x: Tensor) -> tuple[Tensor, Tensor]:
     over = [k for k in range(x.ndim) if k != 1]
     n = x.numel() // x.shape[1]
-    scale = 255.0 if x.dtype == torch.uint8 else 1.0
-    chunks = range(0, len(x), CHUNK)
-    mean = sum((x[k : k + CHUNK].double().sum(over) for k in chunks), torch.zeros(())) / n
+    starts = range(0, len(x), CHUNK)
+    mean = torch.stack([x[k : k + CHUNK].double().sum(over) for k in starts]).sum(0) / n
     wide = mean.view((-1,) + (1,) * (x.ndim - 2))
-    square = sum(((x[k : k + CHUNK].double() - wide).square().sum(over) for k in chunks), torch.zeros(())) / n
-    deviation = square.sqrt() / scale
-    return mean / scale, torch.where(deviation > 0, deviation, torch.ones_like(deviation))
+    square = torch.stack([(x[k : k + CHUNK].double() - wide).square().sum(over) for k in starts]).sum(0)
+    return mean.cpu(), square.cpu() / n
 
 
 def shape_of(x: Tensor) -> list[int]:

@@ -21,12 +21,12 @@ class Holder(NamedTuple):
     """A row of the table and of the picture: all data, an edge, or a worker."""
 
     kind: str  # "all", "edge" or "worker"
-    index: int
+    number: int
     counts: NDArray[np.int64]  # [classes]
 
     @property
     def name(self) -> str:
-        return "all" if self.kind == "all" else f"{self.kind} {self.index}"
+        return "all" if self.kind == "all" else f"{self.kind} {self.number}"
 
     @property
     def samples(self) -> int:
@@ -71,14 +71,15 @@ class Holdings:
         return nodes
 
     def class_name(self, c: int) -> str:
-        return self.class_names[c] if self.class_names else str(c)
+        """The first of its names, where there are several: `limousine, limo`."""
+        return self.class_names[c].partition(",")[0] if self.class_names else str(c)
 
     def json(self) -> dict[str, Any]:
         edge_of = {} if self.groups is None else {i: edge for edge, group in enumerate(self.groups) for i in group}
         return {
             "title": self.title,
             "tree": str(self.tree),
-            "classes": [self.class_name(c) for c in range(self.counts.shape[1])],
+            "classes": list(self.class_names) or [str(c) for c in range(self.counts.shape[1])],
             "samples": int(self.counts.sum()),
             "workers": [
                 {"worker": i, "edge": edge_of.get(i), "samples": int(mine.sum()), "counts": mine.tolist()}
@@ -96,47 +97,57 @@ class Holdings:
 def holdings_table(held: Holdings, width: int | None = None) -> Table:
     """A row per holder, with a column per class where they are few and fit in `width`."""
     classes = held.counts.shape[1]
-    table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold", title=escape(held.title), title_justify="left")
-    table.add_column("", no_wrap=True)
-    table.add_column("samples", justify="right", no_wrap=True)
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold", caption_justify="left")
+    table.add_column("", no_wrap=True, min_width=9 + len(str(len(held.counts))))
+    table.add_column("samples", justify="right", no_wrap=True, min_width=7)
     digits = [max(len(str(c)), len(str(n))) for c, n in enumerate(held.counts.sum(0))]
-    in_full = classes <= WIDE and (width is None or 10 + 8 + sum(digits) + classes <= width)
+    in_full = classes <= WIDE and (width is None or 13 + 8 + sum(digits) + classes <= width)
     for c in range(classes) if in_full else ():
         table.add_column(str(c), justify="right", no_wrap=True)
+    if in_full and held.class_names:
+        table.caption = escape(f"classes: {', '.join(f'{c} {held.class_name(c)}' for c in range(classes))}")
     if not in_full:
-        table.add_column("classes", justify="right", no_wrap=True)
-        table.add_column("most of")
-    for block in held.blocks():
-        for holder in block:
-            cells = [str(n) if n else "." for n in holder.counts] if in_full else _summed_up(held, holder)
-            style = None if holder.kind == "worker" else "bold"
-            table.add_row(holder.name, str(holder.samples), *cells, style=style, end_section=holder is block[-1])
+        table.add_column("classes", justify="right", no_wrap=True, min_width=7)
+        table.add_column("most of", no_wrap=True, overflow="ellipsis")
+    for holder in (holder for block in held.blocks() for holder in block):
+        cells = [str(n) if n else "." for n in holder.counts] if in_full else _summed_up(held, holder)
+        below = holder.kind == "worker" and held.groups is not None
+        table.add_row(
+            f"{'  ' * below}{holder.name}",
+            str(holder.samples),
+            *cells,
+            style=None if holder.kind == "worker" else "bold",
+        )
     return table
 
 
 def _summed_up(held: Holdings, holder: Holder) -> list[str]:
     top = np.argsort(-holder.counts, kind="stable")[:TOP]
-    named = [f"{held.class_name(c)} ({100 * holder.counts[c] / holder.samples:.0f} %)" for c in top if holder.counts[c]]
+    named = [f"{held.class_name(c)} ({100 * holder.counts[c] / holder.samples:.2g} %)" for c in top if holder.counts[c]]
     return [str(np.count_nonzero(holder.counts)), escape(", ".join(named))]
 
 
 def in_words(held: Holdings) -> Table:
     """The heterogeneity, number by number, with what each means."""
-    found = held.heterogeneity
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), title="how different", title_justify="left")
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    distance = "the part of its samples that would need other labels: 0 is alike, 1 nothing in common"
-    table.add_row("worker against all", _shown(found.worker_to_all), distance)
+    found, classes = held.heterogeneity, held.counts.shape[1]
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), caption=CAPTION, caption_justify="left")
+    for _ in range(3):
+        table.add_column(no_wrap=True)
+    table.add_row("worker to all data", _shown(found.worker_to_all), "0 is alike, 1 nothing in common")
     if found.worker_to_edge is not None and found.edge_to_all is not None:
-        table.add_row("worker against its edge", _shown(found.worker_to_edge), "0 where workers of one edge are alike")
-        table.add_row("edge against all", _shown(found.edge_to_all), "0 where each edge is a cross-section of all")
-    classes = f"so many classes in equal parts would be as varied, of {held.counts.shape[1]}"
-    table.add_row("classes of a worker", _shown(found.effective_classes, ".1f"), classes)
-    sizes = f"{found.largest_to_smallest:.2f} : 1"
-    table.add_row("sizes", sizes, f"largest to smallest worker; they vary by {100 * found.size_variation:.0f} %")
+        table.add_row("worker to its edge", _shown(found.worker_to_edge), "0 if an edge's workers are alike")
+        table.add_row("edge to all data", _shown(found.edge_to_all), "0 if edges are like the whole")
+    effective = f"of {classes}, were they held equally"
+    table.add_row("classes of a worker", _shown(found.effective_classes, ".1f"), effective)
+    varied = f"largest worker to smallest; ± {100 * found.size_variation:.0f} %"
+    table.add_row("sizes", f"{found.largest_to_smallest:.2f} to 1", varied)
     return table
+
+
+CAPTION = (
+    "A distance is the share of samples that would need another label to match; shown are the mean over the data and "
+    "the range. Labels are compared, not what the samples look like."
+)
 
 
 def _shown(values: Across, form: str = ".2f") -> str:

@@ -28,7 +28,7 @@ LEAST, USUAL = 5.0, 8.0  # sizes of letters, in points
 LINE = 1.45  # from line to line, in letters
 NUMBERS = 4000  # more than that nobody reads
 BARS = 1.1  # inches for the sizes
-LONGEST = 16  # letters of a class's name
+LONGEST = 18  # letters of a class's name
 EMPTY, INK, PALE = "#f3f3f3", "#222222", "#777777"
 # one hue from light to dark: told apart with every kind of colour vision, and on paper
 SHADES = ListedColormap(matplotlib.colormaps["Blues"](np.linspace(0.15, 1, 256)))
@@ -73,7 +73,7 @@ class Sheet:
 
     @property
     def classes(self) -> int:
-        return self.held.counts.shape[1]
+        return int(self.held.counts.shape[1])
 
     @property
     def length(self) -> float:
@@ -84,7 +84,7 @@ class Sheet:
     def cell(self) -> tuple[float, float]:
         """Width and height."""
         across, down = (self.length, self.classes) if self.upright else (self.classes, self.length)
-        return min(13 / across, max(0.4, 6 / across)), min(9 / down, 0.28)
+        return min(max(13 / across, min(0.02, 24 / across)), max(0.4, 6 / across)), min(9 / down, 0.28)
 
     @property
     def thickness(self) -> float:
@@ -106,6 +106,11 @@ class Sheet:
     def class_labels(self) -> list[str]:
         names = [_plain(_short(self.held.class_name(c))) for c in range(self.classes)]
         return names if self.step * 72 >= LEAST else [str(c) for c in range(self.classes)]
+
+    @cached_property
+    def longest(self) -> float:
+        """Of the names of classes, in inches; they may be in capitals, which are wide."""
+        return 1.2 * _width(max(self.class_labels, key=len), USUAL)
 
     @cached_property
     def number_size(self) -> float:
@@ -130,19 +135,41 @@ class Sheet:
 
     @cached_property
     def left(self) -> float:
-        names = _width(max(self.class_labels, key=len), USUAL) + 0.1 if self.upright else 0.55
+        names = self.longest + 0.1 if self.upright else 0.55
         return 0.4 + names + (0.45 if self.held.groups and not self.upright else 0)
 
     @cached_property
     def bottom(self) -> float:
         if self.upright:
-            return 0.55 + (0.55 if self.held.groups else 0)
-        return 0.4 + (_width(max(self.class_labels, key=len), USUAL) if self.turned else 0.15)
+            return 0.6 + self.below
+        return 0.4 + (self.longest if self.turned else 0.15)
+
+    @cached_property
+    def blocks(self) -> list[list[Strip]]:
+        """The strips of each edge."""
+        found: dict[int, list[Strip]] = {}
+        for strip in self.strips[1:]:
+            found.setdefault(strip.block, []).append(strip)
+        return list(found.values()) if self.held.groups else []
+
+    @cached_property
+    def edge_size(self) -> float:
+        """Of the names of edges below upright strips; 0 where they only fit standing."""
+        if not self.blocks:
+            return USUAL
+        room = self.thickness * min(strips[-1].end - strips[0].at for strips in self.blocks)
+        size = min(USUAL, room / _width(max((strips[0].holder.name for strips in self.blocks), key=len), 1.1))
+        return size if size >= LEAST else 0
+
+    @cached_property
+    def below(self) -> float:
+        """Inches for the names of edges below upright strips."""
+        return 0.0 if not self.blocks else 0.35 if self.edge_size else 0.8
 
     @cached_property
     def turned(self) -> bool:
         """Whether names of classes below the cells stand upright."""
-        return _width(max(self.class_labels, key=len), USUAL) > 0.95 * self.step
+        return self.longest > 0.95 * self.step
 
     @cached_property
     def width(self) -> float:
@@ -163,7 +190,8 @@ def holdings_figure(held: Holdings) -> Figure:
     strips = _strips(held)
     sheet = Sheet(held, strips, upright=strips[-1].end > max(held.counts.shape[1], 30))
     figure = Figure(figsize=(sheet.width, sheet.height), dpi=150)
-    norm = Normalize(0, max(float(strip.shares.max()) for strip in strips))
+    # an even division must not look like an extreme one: its shares are a third of the scale
+    norm = Normalize(0, min(1.0, max(3 * strips[0].shares.max(), *(strip.shares.max() for strip in strips))))
     width, height = sheet.cells
     axes = sheet.axes(figure, sheet.left, sheet.bottom, width, height)
     _draw_cells(axes, sheet, norm)
@@ -172,23 +200,24 @@ def holdings_figure(held: Holdings) -> Figure:
         _draw_sizes(sheet.axes(figure, sheet.left, sheet.bottom + height + 0.12, width, BARS), sheet)
     else:
         _draw_sizes(sheet.axes(figure, sheet.left + width + 0.12, sheet.bottom, BARS, height), sheet)
-    legend = sheet.axes(figure, sheet.width - 0.75, sheet.bottom, 0.12, min(height, 2.5))
+    legend = sheet.axes(figure, sheet.width - 0.75, sheet.bottom, 0.12, min(max(height, 1.2), 2.5))
     bar = figure.colorbar(ScalarMappable(norm, SHADES), cax=legend, format=lambda share, _: f"{100 * share:.3g} %")
-    bar.set_label("share of the holder's samples", fontsize=7)
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.set_label("share of its samples", fontsize=7)
+    bar.outline.set_visible(False)
     legend.tick_params(labelsize=7, length=2)
     _draw_heading(figure, sheet)
     return figure
 
 
 def _strips(held: Holdings) -> list[Strip]:
-    scale = max(1.0, len(held.counts) / MANY)
+    per_edge = len(held.counts) / len(held.groups or [0])
+    scale = max(1.0, min(len(held.counts) / MANY, per_edge / 4))
     found: list[Strip] = []
     at, above = 0.0, None
     for k, block in enumerate(held.blocks()):
         head = block[0]
         if head.kind == "edge" and held.tree.tiers > 3:
-            node = int(held.tree.parents[1][head.index])
+            node = int(held.tree.parents[1][head.number])
             at += GAP * scale * (above is not None and node != above)
             above = node
         for holder in block:
@@ -202,7 +231,8 @@ def _strips(held: Holdings) -> list[Strip]:
 def _draw_cells(axes: Axes, sheet: Sheet, norm: Normalize) -> None:
     across, down = (sheet.length, sheet.classes) if sheet.upright else (sheet.classes, sheet.length)
     axes.set(xlim=(0, across), ylim=(down, 0))
-    fine = 0.6 if min(sheet.cell) > 0.06 else 0  # white lines would cover small cells
+    lines = min(0.6, 4 * min(sheet.cell))  # white ones, which must not cover small cells
+    border: dict[str, Any] = {"edgecolor": "white", "linewidth": lines} if min(sheet.cell) > 0.05 else {}
     for strip in sheet.strips:
         values = np.ma.masked_equal(strip.shares, 0)[None, :]
         along, thick = np.arange(sheet.classes + 1), np.array([strip.at, strip.end])
@@ -211,7 +241,7 @@ def _draw_cells(axes: Axes, sheet: Sheet, norm: Normalize) -> None:
         if sheet.upright:
             corner, sides, x, y, z = corner[::-1], sides[::-1], y, x, z.T
         axes.add_patch(Rectangle(corner, *sides, facecolor=EMPTY, edgecolor="none", zorder=0))
-        axes.pcolormesh(x, y, z, cmap=SHADES, norm=norm, edgecolor="white", linewidth=fine)
+        axes.pcolormesh(x, y, z, cmap=SHADES, norm=norm, **border)
         if strip.holder.kind != "worker":
             frame = Rectangle(corner, *sides, fill=False, edgecolor=INK, linewidth=0.9, zorder=3, clip_on=False)
             axes.add_patch(frame)
@@ -239,35 +269,33 @@ def _draw_labels(axes: Axes, sheet: Sheet) -> None:
     if sheet.turned and not sheet.upright:
         axes.tick_params(axis="x", labelrotation=90)
     workers = [strip for strip in sheet.strips if strip.holder.kind == "worker"]
-    shown, size = _thinned([strip.holder.index for strip in workers], sheet.thickness)
-    ticks = {strip.middle: _strip_label(strip, sheet) for strip in workers if strip.holder.index in set(shown)}
+    shown, size = _thinned([strip.holder.number for strip in workers], sheet.thickness)
+    ticks = {strip.middle: _strip_label(strip, sheet) for strip in workers if strip.holder.number in set(shown)}
     if len(shown) == len(workers):
         ticks |= {strip.middle: "sum" for strip in sheet.strips if strip.holder.kind == "edge"}
     ticks[sheet.strips[0].middle] = "all"
     by_strip.set_ticks(list(ticks), list(ticks.values()), fontsize=size)
     if sheet.upright:
         axes.tick_params(axis="x", labelrotation=90)
-        axes.set_xlabel("worker", fontsize=USUAL, labelpad=30 if sheet.held.groups else None)
+        axes.set_xlabel("worker", fontsize=USUAL, labelpad=4 + 72 * sheet.below)
     if sheet.held.groups:
         _draw_edges(axes, sheet)
 
 
 def _strip_label(strip: Strip, sheet: Sheet) -> str:
-    return str(strip.holder.index) if sheet.upright else strip.holder.name
+    return str(strip.holder.number) if sheet.upright else strip.holder.name
 
 
 def _draw_edges(axes: Axes, sheet: Sheet) -> None:
     """A line along every edge's strips, and its name."""
-    blocks: dict[int, list[Strip]] = {}
-    for strip in sheet.strips[1:]:
-        blocks.setdefault(strip.block, []).append(strip)
-    narrow = sheet.thickness * min(strips[-1].end - strips[0].at for strips in blocks.values())
-    standing = sheet.upright and narrow < _width("edge 00", USUAL)
-    shown, size = _thinned(range(len(blocks)), narrow)
+    room = sheet.thickness * min(strips[-1].end - strips[0].at for strips in sheet.blocks)
+    shown, size = _thinned(range(len(sheet.blocks)), room)
+    standing = sheet.upright and not sheet.edge_size
+    size = sheet.edge_size if sheet.upright and not standing else size
     away = -0.42 if sheet.upright else -0.65
-    for k, strips in enumerate(blocks.values()):
+    for k, strips in enumerate(sheet.blocks):
         begin, end = strips[0].at, strips[-1].end
-        name = strips[0].holder.name if k in set(shown) else ""
+        name = strips[0].holder.name if k in shown else ""
         if sheet.upright:
             where, level = axes.get_xaxis_transform(), away / sheet.cells[1]
             line, place = ([begin, end], [level, level]), ((begin + end) / 2, level - 0.05 / sheet.cells[1])

@@ -1,5 +1,7 @@
 """Arrays of one's own, from .npz or .npy files."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import Location, check_values
 from hiermo.data.dataset import Dataset
-from hiermo.data.own import Piece, Share, as_many, assembled, first, owned, places, test_places
+from hiermo.data.own import Piece, Share, as_many, assembled, first, owned, places, places_of_test
 from hiermo.data.typed import Layout, labels, samples
 
 TRAIN = (("train_x", "train_y"), ("x_train", "y_train"))
@@ -74,11 +76,11 @@ class Arrays:
         if self.test is None:
             return [] if self.labels else self._tests_inside()
         if self.test_labels is not None:
-            files = test_places(self.path, self.test)
+            files = places_of_test(self.path, self.test)
             return _side_by_side(files, as_many(self.test, self.test_labels, "test_labels", beside="test"))
         if inside := self._tests_inside():
             raise UserError(f"{inside[0][0].file} holds a test part of its own; leave out data.test, or that part")
-        return [_inside(file, TEST + WHOLE) for file in test_places(self.path, self.test)]
+        return [_inside(file, TEST + WHOLE) for file in places_of_test(self.path, self.test)]
 
     def _tests_inside(self) -> list[Pair]:
         """Of .npz files: all of them have a test part, or none."""
@@ -108,34 +110,30 @@ def _inside(file: Path, spellings: tuple[tuple[str, str], ...]) -> Pair:
 
 
 def _keys(file: Path) -> list[str]:
-    with _opened(file) as archive:
-        return list(archive.files)
+    with _opened(Stored(file)) as found:
+        if isinstance(found, NpzFile):
+            return list(found.files)
+    raise UserError(f"{file} is not an .npz file; of an .npy file of samples, name that of its labels in data.labels")
 
 
 def _read(stored: Stored) -> NDArray[Any]:
-    try:
-        if stored.key:
-            with _opened(stored.file) as archive:
-                return np.asarray(archive[stored.key])
-        if isinstance(found := np.load(stored.file, allow_pickle=False), np.ndarray):
+    with _opened(stored) as found:
+        if not isinstance(found, NpzFile):
             return found
-    except UNREADABLE as error:
-        raise _refused(stored, error) from error
+        if stored.key:
+            return np.asarray(found[stored.key])
     raise UserError(f"{stored} is an .npz file; labels of its own go inside it, and data.labels beside an .npy file")
 
 
-def _opened(file: Path) -> "NpzFile[Any]":
+@contextmanager
+def _opened(stored: Stored) -> Iterator["NpzFile[Any] | NDArray[Any]"]:
+    """What numpy finds in the file; whatever goes wrong in reading it, now or later, is one sentence."""
     try:
-        found = np.load(file, allow_pickle=False)
+        with stored.file.open("rb") as stream:  # numpy itself would leave a damaged file open
+            yield np.load(stream, allow_pickle=False)
     except UNREADABLE as error:
-        raise _refused(Stored(file), error) from error
-    if not isinstance(found, NpzFile):
+        why = str(error).splitlines()[0] if str(error) else repr(error)
         raise UserError(
-            f"{file} is not an .npz file; of an .npy file of samples, name that of its labels in data.labels"
-        )
-    return found
-
-
-def _refused(stored: Stored, error: BaseException) -> UserError:
-    way_out = "only plain numbers and texts are read, no Python objects: save it again with np.save or np.savez"
-    return UserError(f"{stored} cannot be read: {str(error).splitlines()[0] if str(error) else error!r}; {way_out}")
+            f"{stored} cannot be read: {why}; save it again with np.save or np.savez, as plain numbers or texts, "
+            "for Python objects are not read"
+        ) from error

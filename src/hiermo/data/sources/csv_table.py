@@ -141,10 +141,13 @@ def _rows(file: Path, separator: str) -> tuple[list[int], list[list[str]]]:
 
 def _check_same_columns(tables: Sequence[Table]) -> None:
     one, other = tables[0], tables[-1]
-    if (one.names, len(one.columns)) != (other.names, len(other.columns)):
-        unlike = [f"'{a}' and '{b}'" for a, b in zip(one.names, other.names, strict=False) if a != b]
-        why = f", as {unlike[0]}" if unlike else f": {len(one.columns)} and {len(other.columns)}"
-        raise UserError(f"{one.file} and {other.file} have different columns{why}; give all files the same")
+    if (one.names, len(one.columns)) == (other.names, len(other.columns)):
+        return
+    unlike = [f"as '{a}' and '{b}'" for a, b in zip(one.names, other.names, strict=False) if a != b]
+    if bool(one.names) != bool(other.names):
+        unlike = ["one has a header and the other not"]
+    why = unlike[0] if unlike else f"{len(one.columns)} and {len(other.columns)} of them"
+    raise UserError(f"{one.file} and {other.file} have different columns, {why}; give all files the same")
 
 
 def _place(table: Table, column: Column, key: str) -> int:

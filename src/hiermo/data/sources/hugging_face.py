@@ -116,7 +116,7 @@ def _library() -> Any:
 
 @contextmanager
 def _named_errors(place: Place) -> Iterator[None]:
-    """The library raises errors of all kinds, its own and those of what it stands on; they become ours, with a place."""
+    """The library raises errors of all kinds, its own and those of what it stands on; here they get a place."""
     try:
         yield
     except UserError:

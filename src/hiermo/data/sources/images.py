@@ -10,7 +10,7 @@ from hiermo.core.errors import UserError
 from hiermo.core.parameter import Count, Location, check_values
 from hiermo.data.dataset import Dataset
 from hiermo.data.own import Piece, Share, assembled, first, natural, read_all, read_tests
-from hiermo.data.pictures import SUFFIXES, check_size, decoded, stacked
+from hiermo.data.pictures import SUFFIXES, check_same_size, check_size, decoded, stacked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +36,7 @@ class Images:
         check_values(self)
         check_size(self.size)
         train, test = read_all(self._piece, self.path), read_tests(self._piece, self.path, self.test)
+        check_same_size([piece.x.shape for piece in (*train, *test)], [piece.where for piece in (*train, *test)])
         if len({piece.x.shape[1] for piece in (*train, *test)}) > 1:  # grey in one folder, coloured in another
             train, test = [_coloured(piece) for piece in train], [_coloured(piece) for piece in test]
         return assembled(Path(self.path).name, train, test, self.test_share)
@@ -50,7 +51,7 @@ class Images:
 
 
 def _coloured(piece: Piece) -> Piece:
-    return piece._replace(x=np.broadcast_to(piece.x, (len(piece.x), 3, *piece.x.shape[2:])).copy())
+    return piece._replace(x=np.concatenate([piece.x] * (3 // piece.x.shape[1]), axis=1, dtype=np.uint8))
 
 
 def _classes(folder: Path) -> list[Path]:

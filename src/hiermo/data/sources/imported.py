@@ -60,7 +60,7 @@ class Imported:
             size = f" of {len(found)}" if isinstance(found, (tuple, list)) else ""
             raise UserError(f"{name} gave {_article(type(found).__name__)}{size}; it must give {WAYS}")
         four = found if isinstance(found, (tuple, list)) else [getattr(found, part) for part in FOUR]
-        parts = []
+        parts: list[Piece] = []
         for x, y, owners in ((*four[:2], "owners"), (*four[2:], "test_owners")):
             part = "test" if parts else "train"
             piece = Piece(name, _samples(x, f"{name}, {part}_x"), _labels(y, f"{name}, {part}_y"))

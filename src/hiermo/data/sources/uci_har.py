@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
+import warnings
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,6 +115,7 @@ class _Reader:
     def arrays(self) -> Arrays:
         train_x, train_y, subjects = self._part("train", before=0)
         test_x, test_y, _ = self._part("test", before=len(CHANNELS))
+        progress.get()(2 * len(CHANNELS), 2 * len(CHANNELS), "reading uci-har")
         owners = np.unique(subjects, return_inverse=True)[1].astype(np.int64)
         return {"train_x": train_x, "train_y": train_y, "test_x": test_x, "test_y": test_y, "owners": owners}
 
@@ -138,13 +140,15 @@ class _Reader:
     def _table(self, file: Path, columns: int, rows: int | None = None) -> NDArray[np.float32]:
         try:
             with file.open("rb") as content:
-                content.seek(-1, 2)
+                content.seek(max(file.stat().st_size - 1, 0))
                 ended = content.read() == b"\n"
-            values = np.loadtxt(file, np.float64, comments=None, ndmin=2, encoding="ascii")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # it would warn of no rows
+                values = np.loadtxt(file, np.float64, comments=None, ndmin=2, encoding="ascii")
         except (OSError, ValueError) as error:
             raise self._damaged(file, f"cannot be read: {error}".partition(";")[0]) from error
-        if not ended:
-            raise self._damaged(file, "does not end with a line end: it is cut off")
+        if not ended or not len(values):
+            raise self._damaged(file, "is cut off: its last line does not end")
         if values.shape[1] != columns:
             raise self._damaged(file, f"has rows of {values.shape[1]} values, not {columns}")
         if rows is not None and len(values) != rows:
