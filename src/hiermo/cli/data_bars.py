@@ -15,7 +15,6 @@ from rich.progress import (
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
-from rich.table import Column
 import typer
 
 from hiermo.data.listener import Listener
@@ -28,15 +27,15 @@ class Bars(Listener):
         narrow = console.width < 110
         self._tasks: dict[tuple[str, str], TaskID] = {}
         self._progress = Progress(
-            TextColumn("[bold]{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
+            TextColumn("[bold]{task.description}"),
             BarColumn(bar_width=8 if narrow else 24),
             DownloadColumn(),
             TransferSpeedColumn(),
             TimeRemainingColumn(compact=True),
             *([] if narrow else [TextColumn("left")]),
             console=console,
-            expand=False,
         )
+        self._widest = max(12, console.width - (48 if narrow else 72))  # what the other columns leave
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -47,8 +46,9 @@ class Bars(Listener):
 
     def progress(self, doing: str, file: str, done: int, total: int | None) -> None:
         if (doing, file) not in self._tasks:  # begins at `done`, or a resumed download would seem very fast
-            what = escape(file if doing == "fetching" else f"{doing} {file}")
-            self._tasks[doing, file] = self._progress.add_task(what, total=total, completed=done)
+            what = file if doing == "fetching" else f"{doing} {file}"
+            shown = what if len(what) <= self._widest else f"{what[: self._widest - 1]}…"
+            self._tasks[doing, file] = self._progress.add_task(escape(shown), total=total, completed=done)
         self._progress.update(self._tasks[doing, file], completed=done, total=total)
 
     def note(self, sentence: str) -> None:

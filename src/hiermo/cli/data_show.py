@@ -52,9 +52,7 @@ def show(
         facts = {"recipe": chosen.name, "seed": chosen.train.seed, **shown.json(), "unused_samples": unused}
         sys.stdout.write(json.dumps({**facts, "picture": str(path)}, indent=2) + "\n")
         return
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=max(console.width, console.measure(holdings_table(shown)).maximum))
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 1000)  # a file may have long lines
     console.print(shown.title, style="bold", markup=False)
     console.print(holdings_table(shown, console.width))
     if unused:

@@ -18,12 +18,14 @@ from hiermo.data.place import assemble, place, wrong_contents
 from hiermo.data.side import Side, locked
 from hiermo.data.transfer import Failed, receive
 
+WORTH_IT = 64 * 1024  # bytes that an attempt must bring to count for nothing: byte by byte it would never end
+
 
 @dataclass(frozen=True, kw_only=True)
 class Patience:
     """How long a silent server is waited for, how often it is asked again, and the pauses, each twice the last.
 
-    An attempt that brings the file further than any before it does not count: a bad line gets there in the end.
+    An attempt that brings the file clearly further than any before does not count: a bad line gets there in the end.
     """
 
     timeout_s: float = 30.0
@@ -116,8 +118,9 @@ def _from_address(
             # a file put together from two answers, or of unknown length, may be wrong by accident
             raise Failed(wrong, again=began_at > 0 or whole is None or whole.size is None)
         except Failed as failed:
-            failures = 1 if part.size > furthest else failures + 1
-            furthest = max(furthest, part.size)
+            further = part.size > furthest
+            failures = 1 if further else failures + 1
+            furthest = part.size if further else furthest
             if not failed.again:
                 return str(failed)
             if failures >= patience.attempts:

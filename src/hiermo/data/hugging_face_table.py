@@ -11,7 +11,7 @@ from hiermo.core.errors import UserError
 from hiermo.core.parameter import suggestion
 from hiermo.data.dataset import Samples
 from hiermo.data.own import Piece
-from hiermo.data.pictures import decoded, stacked
+from hiermo.data.pictures import pixels_of, stacked
 from hiermo.data.typed import labels, samples
 
 
@@ -100,7 +100,7 @@ def _pictures(table: Any, column: str, where: str, size: tuple[int, ...] | None)
     for name, row in zip(names, table.select_columns([column]).cast_column(column, as_stored), strict=True):
         if row[column] is None:
             raise UserError(f"{name}: its picture is missing; remove the row")
-        pictures.append(decoded(row[column]["bytes"] or Path(row[column]["path"]), name, size))
+        pictures.append(pixels_of(row[column]["bytes"] or Path(row[column]["path"]), name, size))
     return stacked(pictures, names)
 
 

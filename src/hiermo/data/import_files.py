@@ -44,11 +44,13 @@ def _stage(wanted: Fetchable, path: Path, side: Side, listener: Listener) -> Non
 
 
 def _stage_files(wanted: Fetchable, chosen: Mapping[str, Path], side: Side, listener: Listener) -> None:
+    copied, total = 0, sum(file.stat().st_size for file in chosen.values())
     for name, file in chosen.items():
         target = side.staged / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, target)
-        listener.progress("copying", name, target.stat().st_size, target.stat().st_size)
+        copied += target.stat().st_size
+        listener.progress("copying", wanted.name, copied, total)
     if why := wrong_contents(wanted, side):  # of the copies
         raise _refusal(wanted, why)
     if chosen.keys() != wanted.known.keys():

@@ -17,7 +17,7 @@ DEEP = ("I", "F")  # modes of 16 bits and more begin so
 Pixels = NDArray[np.uint8]
 
 
-def decoded(picture: Path | bytes, where: str, size: tuple[int, ...] | None = None, grey: bool = False) -> Pixels:
+def pixels_of(picture: Path | bytes, where: str, size: tuple[int, ...] | None = None, grey: bool = False) -> Pixels:
     """`[channels, h, w]`, upright as its EXIF data says: one channel if it is grey or asked to be, else three."""
     try:
         with warnings.catch_warnings():

@@ -25,7 +25,7 @@ def write_onnx(path: Path, module: nn.Module, shape: tuple[int, ...], about: dic
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of torch about torch
             program = torch.onnx.export(
-                module.eval(),
+                module,
                 (torch.zeros(2, *shape),),
                 input_names=["input"],
                 output_names=["output"],

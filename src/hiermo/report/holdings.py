@@ -98,8 +98,8 @@ def holdings_table(held: Holdings, width: int | None = None) -> Table:
     """A row per holder, with a column per class where they are few and fit in `width`."""
     classes = held.counts.shape[1]
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold", caption_justify="left")
-    table.add_column("", no_wrap=True, min_width=9 + len(str(len(held.counts))))
-    table.add_column("samples", justify="right", no_wrap=True, min_width=7)
+    table.add_column("", no_wrap=True)
+    table.add_column("samples", justify="right", no_wrap=True)
     digits = [max(len(str(c)), len(str(n))) for c, n in enumerate(held.counts.sum(0))]
     in_full = classes <= WIDE and (width is None or 13 + 8 + sum(digits) + classes <= width)
     for c in range(classes) if in_full else ():
@@ -107,8 +107,8 @@ def holdings_table(held: Holdings, width: int | None = None) -> Table:
     if in_full and held.class_names:
         table.caption = escape(f"classes: {', '.join(f'{c} {held.class_name(c)}' for c in range(classes))}")
     if not in_full:
-        table.add_column("classes", justify="right", no_wrap=True, min_width=7)
-        table.add_column("most of", no_wrap=True, overflow="ellipsis")
+        table.add_column("classes", justify="right", no_wrap=True)
+        table.add_column("most of")
     for holder in (holder for block in held.blocks() for holder in block):
         cells = [str(n) if n else "." for n in holder.counts] if in_full else _summed_up(held, holder)
         below = holder.kind == "worker" and held.groups is not None
@@ -123,7 +123,7 @@ def holdings_table(held: Holdings, width: int | None = None) -> Table:
 
 def _summed_up(held: Holdings, holder: Holder) -> list[str]:
     top = np.argsort(-holder.counts, kind="stable")[:TOP]
-    named = [f"{held.class_name(c)} ({100 * holder.counts[c] / holder.samples:.2g} %)" for c in top if holder.counts[c]]
+    named = [f"{held.class_name(c)} ({100 * holder.counts[c] / holder.samples:.3g} %)" for c in top if holder.counts[c]]
     return [str(np.count_nonzero(holder.counts)), escape(", ".join(named))]
 
 
@@ -131,8 +131,8 @@ def in_words(held: Holdings) -> Table:
     """The heterogeneity, number by number, with what each means."""
     found, classes = held.heterogeneity, held.counts.shape[1]
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), caption=CAPTION, caption_justify="left")
-    for _ in range(3):
-        table.add_column(no_wrap=True)
+    for no_wrap in (True, True, False):
+        table.add_column(no_wrap=no_wrap)
     table.add_row("worker to all data", _shown(found.worker_to_all), "0 is alike, 1 nothing in common")
     if found.worker_to_edge is not None and found.edge_to_all is not None:
         table.add_row("worker to its edge", _shown(found.worker_to_edge), "0 if an edge's workers are alike")

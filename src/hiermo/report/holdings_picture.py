@@ -6,6 +6,7 @@ Places are in inches, for whether numbers and names fit is a question of inches.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from math import ceil
 from pathlib import Path
 from textwrap import wrap
@@ -233,16 +234,17 @@ def _draw_cells(axes: Axes, sheet: Sheet, norm: Normalize) -> None:
     axes.set(xlim=(0, across), ylim=(down, 0))
     lines = min(0.6, 4 * min(sheet.cell))  # white ones, which must not cover small cells
     border: dict[str, Any] = {"edgecolor": "white", "linewidth": lines} if min(sheet.cell) > 0.05 else {}
-    for strip in sheet.strips:
-        values = np.ma.masked_equal(strip.shares, 0)[None, :]
-        along, thick = np.arange(sheet.classes + 1), np.array([strip.at, strip.end])
-        corner, sides = (0.0, strip.at), (float(sheet.classes), strip.thick)
-        x, y, z = along, thick, values
+    for _, run in groupby(sheet.strips, key=lambda strip: (strip.block, strip.holder.kind)):
+        touching = list(run)
+        values = np.ma.masked_equal([strip.shares for strip in touching], 0)
+        ends = [*(strip.at for strip in touching), touching[-1].end]
+        corner, sides = (0.0, ends[0]), (float(sheet.classes), ends[-1] - ends[0])
+        x, y, z = np.arange(sheet.classes + 1), np.array(ends), values
         if sheet.upright:
             corner, sides, x, y, z = corner[::-1], sides[::-1], y, x, z.T
         axes.add_patch(Rectangle(corner, *sides, facecolor=EMPTY, edgecolor="none", zorder=0))
         axes.pcolormesh(x, y, z, cmap=SHADES, norm=norm, **border)
-        if strip.holder.kind != "worker":
+        if touching[0].holder.kind != "worker":
             frame = Rectangle(corner, *sides, fill=False, edgecolor=INK, linewidth=0.9, zorder=3, clip_on=False)
             axes.add_patch(frame)
     _draw_numbers(axes, sheet, norm)

@@ -19,7 +19,7 @@ from hiermo.topology.tree import Index, Tree
 How = Literal["given", "similar", "mixed", "random"]
 Counts = NDArray[np.float64]  # [workers, classes]
 NOTHING = 1e-9  # of J: less is rounding, and swaps for it could go round in circles
-STARTS = 600  # random starts times workers: what makes small trees exact costs large ones, which are smooth, too much
+STARTS, STARTED = 40, 600  # most random starts, and most of them times workers: they make small trees exact
 
 
 def assign(counts: NDArray[Any], tree: Tree, how: str, seed: int = 0) -> Index:
@@ -45,7 +45,7 @@ def assign(counts: NDArray[Any], tree: Tree, how: str, seed: int = 0) -> Index:
     sign = 1.0 if how == "similar" else -1.0
     before = tree.parents[0]
     starts = [(_alike if how == "similar" else _crossed)(counts, tree)]
-    starts += [before[_shuffled(k, before.size)] for k in range(STARTS // before.size)]
+    starts += [before[_shuffled(k, before.size)] for k in range(min(STARTS, STARTED // before.size))]
     ends = [_swapped(counts, start, tree.counts[1], sign) for start in starts]
     after = max(ends, key=lambda edges: sign * spread(counts, edges))
     if sign * (spread(counts, after) - spread(counts, before)) <= NOTHING * spread(counts, before):

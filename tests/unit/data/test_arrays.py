@@ -138,7 +138,10 @@ def test_workers_that_do_not_go_together(workers):
         ({}, "d.npz holds nothing; it must hold"),
         ({"x": X, "y": Y, "test_x": X}, "d.npz holds x, y, test_x; it must hold test_x and test_y"),
         ({"x": X, "y": Y[:3]}, "d.npz, array x: 20 samples and 3 labels"),
-        ({"x": np.array([{}, 1]), "y": Y}, "d.npz, array x cannot be read: .*save it again .*Python objects are not read"),
+        (
+            {"x": np.array([{}, 1]), "y": Y},
+            "d.npz, array x cannot be read: .*save it again .*Python objects are not read",
+        ),
         ({"x": X, "y": np.array([None])}, "d.npz, array y cannot be read: .*Python objects are not read"),
         ({"x": X * np.nan, "y": Y}, "d.npz, array x: sample 0 has a value that is no finite float32"),
         ({"x": X, "y": Y + 0.5}, "d.npz, array y: labels must be classes, and that of sample 0 is 5.5"),

@@ -49,6 +49,8 @@ def test_with_and_without_a_header(load, head):
         (ROWS.replace(",", ";"), {"separator": ";"}),
         (ROWS.replace(",", "\t"), {"separator": "\t"}),
         (ROWS.replace(",", ", "), {}),
+        (ROWS.replace("a", ' "a"').replace("b", ' "b"'), {}),
+        (ROWS.replace("a", " a ").replace("b", "b\t"), {}),
         (ROWS.replace("\n", "\r\n"), {}),
         (ROWS.replace("\n", "\n\n"), {}),
         (ROWS.removesuffix("\n"), {}),
@@ -60,9 +62,11 @@ def test_with_and_without_a_header(load, head):
     ],
 )
 def test_the_same_table_in_other_words(load, text, options):
-    x, y = whole(load(text, **options))
+    data = load(text, **options)
+    x, y = whole(data)
     np.testing.assert_array_equal(x, [[k, k / 2] for k in range(10)])
     assert y.tolist() == [0, 1] * 5
+    assert data.class_names == ("a", "b")
 
 
 def test_numbers_are_classes_in_their_order(load):

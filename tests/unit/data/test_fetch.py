@@ -251,6 +251,12 @@ def test_the_same_half_time_and_again_does_not(site, tmp_path):
     assert left(tmp_path) == ["small.part/downloads/digits.bin.part", "small.part/downloads/digits.bin.part.json"]
 
 
+def test_nor_does_a_byte_at_a_time(site, tmp_path):
+    address = site.put("digits.bin", BYTES, always=How(cut=1))
+    with pytest.raises(UserError, match=r"broke off after 3 of 1000000 bytes \(3 attempts\)"):
+        fetch(small(address), tmp_path, patience=QUICK)
+
+
 def test_a_mirror_goes_on_with_what_another_began(site, tmp_path):
     first = site.put("a/digits.bin", BYTES, How(cut=HALF), always=How(status=404))
     assert fetch(small(first, site.put("b/digits.bin", BYTES)), tmp_path, patience=QUICK)

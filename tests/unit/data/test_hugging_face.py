@@ -86,6 +86,12 @@ def test_splits(tmp_path):
         load(tmp_path / "d", test_split="validation")
 
 
+def test_a_test_split_of_another_name(tmp_path):
+    datasets.DatasetDict(train=table(), valid=table().select([2, 3, 4])).save_to_disk(tmp_path / "d")
+    assert len(load(tmp_path / "d").test_y) == 4
+    assert len(load(tmp_path / "d", test_split="valid").test_y) == 3
+
+
 def test_splits_by_file_name(tmp_path):
     (tmp_path / "d").mkdir()
     table().to_csv(tmp_path / "d" / "train.csv")

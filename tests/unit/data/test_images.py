@@ -7,7 +7,7 @@ from PIL import Image
 import pytest
 
 from hiermo.core.errors import UserError
-from hiermo.data.pictures import decoded
+from hiermo.data.pictures import pixels_of
 from hiermo.data.sources.images import Images
 
 RNG = np.random.default_rng(0)
@@ -105,15 +105,15 @@ def palette():
 )
 def test_modes(tmp_path, picture, channels):
     picture.save(tmp_path / "p.png")
-    assert decoded(tmp_path / "p.png", "here").shape == (channels, 4, 5)
-    assert decoded((tmp_path / "p.png").read_bytes(), "here", grey=True).shape == (1, 4, 5)
+    assert pixels_of(tmp_path / "p.png", "here").shape == (channels, 4, 5)
+    assert pixels_of((tmp_path / "p.png").read_bytes(), "here", grey=True).shape == (1, 4, 5)
 
 
 def test_pictures_are_turned_upright(tmp_path):
     exif = Image.Exif()
     exif[0x0112] = 6  # orientation: to be turned by 90 degrees clockwise
     save(tmp_path / "p.png", GREY, exif=exif)
-    np.testing.assert_array_equal(decoded(tmp_path / "p.png", "here")[0], np.rot90(GREY, -1))
+    np.testing.assert_array_equal(pixels_of(tmp_path / "p.png", "here")[0], np.rot90(GREY, -1))
 
 
 def test_sizes(folder):
@@ -188,7 +188,7 @@ def test_any_damaged_byte_is_refused_or_decoded(tmp_path):
         damaged = bytearray(content)
         damaged[at] ^= 0xFF
         try:
-            decoded(bytes(damaged), "here")
+            pixels_of(bytes(damaged), "here")
         except UserError:
             refused += 1
     assert refused > len(content) / 2
@@ -197,14 +197,14 @@ def test_any_damaged_byte_is_refused_or_decoded(tmp_path):
 def test_deep_pictures_are_refused(tmp_path):
     save(tmp_path / "p.png", Image.fromarray(GREY.astype(np.uint16) * 256))
     with pytest.raises(UserError, match=r"here cannot be read as a picture: it has more than 8 bits per pixel"):
-        decoded(tmp_path / "p.png", "here")
+        pixels_of(tmp_path / "p.png", "here")
 
 
 def test_enormous_pictures_are_refused(tmp_path, monkeypatch):
     save(tmp_path / "p.png", COLOURED)
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 15)  # 20 is above it, but not so far that Pillow itself refuses
     with pytest.raises(UserError, match=r"here cannot be read as a picture: .*decompression bomb"):
-        decoded(tmp_path / "p.png", "here")
+        pixels_of(tmp_path / "p.png", "here")
 
 
 def test_folders_that_are_none(folder):

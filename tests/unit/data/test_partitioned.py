@@ -8,11 +8,13 @@ import pytest
 from hiermo.core.errors import UserError
 from hiermo.data.partition.classes import Classes
 from hiermo.data.partition.iid import Iid
+from hiermo.data.partition.natural import Natural
 from hiermo.data.partition.sizes import Sizes
 from hiermo.data.partitioned import partition
 from hiermo.data.sources.synthetic import Synthetic
 
 DATA = Synthetic(samples=12, test_samples=5, features=3, classes=3).load(Path())
+OWNED = Synthetic(samples=12, test_samples=6, features=3, classes=3, owners=3).load(Path())
 
 
 class Given:
@@ -85,3 +87,25 @@ def test_a_worker_left_without_samples_is_refused():
     with pytest.warns(UserWarning, match="no worker holds class"), pytest.raises(UserError, match="gets no sample"):
         for seed in range(200):  # three of three workers that share the two samples of one class
             partition(few, Classes(per_worker=1, cover=False), 3, seed)
+
+
+def test_counts_are_of_every_class():
+    held = partition(DATA, Given(np.flatnonzero(DATA.train_y == 2), np.flatnonzero(DATA.train_y == 0)[:3]), 2)
+    assert held.counts().tolist() == [[0, 0, 4], [3, 0, 0]]
+
+
+def test_parts_in_other_hands():
+    held = partition(OWNED, Natural(), n_workers=3)
+    moved = held.reordered([2, 0, 1])
+    assert moved.dataset is held.dataset
+    for i, j in enumerate([2, 0, 1]):
+        assert moved.parts[i] is held.parts[j]
+        assert moved.test_parts[i] is held.test_parts[j]
+    assert moved.counts().tolist() == held.counts()[[2, 0, 1]].tolist()
+    assert partition(DATA, Iid(), 3).reordered(np.array([1, 0, 2])).test_parts is None
+
+
+@pytest.mark.parametrize("order", [[0, 1], [0, 1, 1], [0, 1, 3], [0, 1, 2, 3]])
+def test_an_order_names_every_worker_once(order):
+    with pytest.raises(UserError, match="an order of 3 workers must name each of them once"):
+        partition(DATA, Iid(), n_workers=3).reordered(order)

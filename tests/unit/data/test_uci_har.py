@@ -130,7 +130,7 @@ GOOD = line(range(128)).encode()
         (SIGNAL, GOOD * 4 + GOOD.replace(b"1.0000000e+000", b"nan"), "not finite in row 5"),
         (SIGNAL, GOOD.replace(b"1.0000000e+000", b"1e39") + GOOD * 4, "not finite in row 1"),
         (SIGNAL, GOOD * 4 + GOOD[:-2], "is cut off"),
-        (SIGNAL, GOOD * 4 + GOOD[:-6], "is cut off"),  # within the last number, which still is one
+        (SIGNAL, GOOD * 4 + GOOD[:-7], "is cut off"),  # within the last number, which still is one
         (SIGNAL, (GOOD * 5)[:-700], "cannot be read"),
         (SIGNAL, b"", "is cut off"),
         (SIGNAL, b"\n", "is cut off"),

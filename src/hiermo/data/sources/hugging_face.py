@@ -33,7 +33,7 @@ class HuggingFace:
     the same ones, whatever the seed of the run.
     """
 
-    summary: ClassVar[str] = "a Hugging Face data set, from disk or from the hub; pip install 'hiermo[huggingface]'"
+    summary: ClassVar[str] = "a Hugging Face data set, from disk or from the hub; needs the extra huggingface"
     path: Location
     name: str | None = None
     split: str = "train"

@@ -10,7 +10,7 @@ from hiermo.core.errors import UserError
 from hiermo.core.parameter import Count, Location, check_values
 from hiermo.data.dataset import Dataset
 from hiermo.data.own import Piece, Share, assembled, first, natural, read_all, read_tests
-from hiermo.data.pictures import SUFFIXES, check_same_size, check_size, decoded, stacked
+from hiermo.data.pictures import SUFFIXES, check_same_size, check_size, pixels_of, stacked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class Images:
         files = [(kind.name, file) for kind in _classes(folder) for file in _pictures(kind)]
         if not files:
             raise UserError(f"{folder} has no pictures ({', '.join(SUFFIXES)}) in the folders of its classes")
-        pictures = [decoded(file, str(file), self.size, self.grey) for _, file in files]
+        pictures = [pixels_of(file, str(file), self.size, self.grey) for _, file in files]
         x = stacked(pictures, [str(file) for _, file in files])
         return Piece(str(files[0][1]), x, np.array([kind for kind, _ in files]))
 

@@ -63,7 +63,7 @@ class Imported:
         parts: list[Piece] = []
         for x, y, owners in ((*four[:2], "owners"), (*four[2:], "test_owners")):
             part = "test" if parts else "train"
-            piece = Piece(name, _samples(x, f"{name}, {part}_x"), _labels(y, f"{name}, {part}_y"))
+            piece = Piece(f"{name}, {part}_x", _samples(x, f"{name}, {part}_x"), _labels(y, f"{name}, {part}_y"))
             parts.append(piece._replace(owners=_owners(found, owners, name)))
         return assembled(name, parts[:1], parts[1:], share=0.0, class_names=_class_names(found))
 

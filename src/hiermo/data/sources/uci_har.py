@@ -146,7 +146,7 @@ class _Reader:
                 warnings.simplefilter("ignore")  # it would warn of no rows
                 values = np.loadtxt(file, np.float64, comments=None, ndmin=2, encoding="ascii")
         except (OSError, ValueError) as error:
-            raise self._damaged(file, f"cannot be read: {error}".partition(";")[0]) from error
+            raise self._damaged(file, f"cannot be read: {error}".partition(";")[0].rstrip(".")) from error
         if not ended or not len(values):
             raise self._damaged(file, "is cut off: its last line does not end")
         if values.shape[1] != columns:
