@@ -23,6 +23,7 @@ def list_things(
 ) -> None:
     """List what recipes can name."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     from hiermo.data.partition import PARTITIONS
@@ -39,7 +40,7 @@ def list_things(
     for name in columns:
         table.add_column(name, overflow="fold", no_wrap=name == "name")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(escape, row))
     Console(highlight=False).print(table)
 
 
