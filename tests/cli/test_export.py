@@ -247,6 +247,21 @@ def test_statistics_are_the_clouds(hiermo, home, tmp_path, name):
     np.testing.assert_array_equal(model, kept["tier2.x"][0][: model.size].astype(np.float32))
 
 
+def test_an_exported_file_is_a_start(hiermo, home, tmp_path):
+    shutil.copy(home / "gone.npz", tmp_path / "images.npz")
+    shutil.copy(home / "nets.py", tmp_path)
+    assert hiermo("export", home / "normed", "--to", "m.safetensors").code == 0
+    model = {"name": "nets:Normed", "width": 3, "weights": "m.safetensors", "skip": ["head.*"]}
+    data = {"source": "arrays", "path": "images.npz"}
+    (tmp_path / "r.toml").write_text(tomli_w.dumps({**tiny(model=model), "data": data}))
+    problem = problem_of(recipe_file.load("r.toml"))
+    kept = load_file(home / "normed/checkpoint.safetensors")
+    head = 3 * 12 * 12 * 4 + 4
+    np.testing.assert_array_equal(problem.initial(5)[:-head], kept["tier2.x"][0][:-head])
+    assert not np.array_equal(problem.initial(5)[-head:], problem.initial(6)[-head:])  # drawn, as without a file
+    np.testing.assert_array_equal(problem.initial_buffers(5), kept["buffers2"][0])
+
+
 def test_an_unfinished_run_gives_the_model_of_its_last_cloud_merge(hiermo, home, tmp_path):
     write_data(tmp_path)
     asked = iter([False] * 6)  # edge merges: cloud merges at every second, the checkpoint is after the seventh

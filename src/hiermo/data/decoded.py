@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from platformdirs import user_cache_path
 
 from hiermo.core.errors import UserError
+from hiermo.core.files import sync_folder
 
 Arrays = dict[str, NDArray[Any]]
 Progress = Callable[[int, int, str], object]  # done, of how many, what
@@ -117,7 +118,7 @@ def _stored(place: Path, fingerprint: str, arrays: Arrays) -> bool:
         _write(side, fingerprint, arrays)
         shutil.rmtree(place, ignore_errors=True)  # damaged, or it would have been used
         side.rename(place)
-        _sync_folder(place.parent)
+        sync_folder(place.parent)
     except OSError:
         return False
     finally:
@@ -144,15 +145,4 @@ def _write(folder: Path, fingerprint: str, arrays: Arrays) -> None:
         json.dump({"fingerprint": fingerprint, "arrays": index}, text)
         text.flush()
         os.fsync(text.fileno())
-    _sync_folder(folder)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Makes names durable; a no-op where folders cannot be opened (Windows)."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync_folder(folder)

@@ -118,7 +118,7 @@ def _from_address(
             # a file put together from two answers, or of unknown length, may be wrong by accident
             raise Failed(wrong, again=began_at > 0 or whole is None or whole.size is None)
         except Failed as failed:
-            further = part.size > WORTH_IT
+            further = part.size >= furthest + WORTH_IT
             failures = 1 if further else failures + 1
             furthest = part.size if further else furthest
             if not failed.again:

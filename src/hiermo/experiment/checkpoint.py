@@ -12,8 +12,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from hiermo.core.errors import UserError
+from hiermo.core.files import write_atomically
 from hiermo.engine.state import PLACE, State, to_arrays
-from hiermo.experiment.files import write_atomically
 from hiermo.experiment.recipe import FORMAT
 
 

@@ -14,10 +14,10 @@ from torch import Tensor, nn
 
 from hiermo._version import __version__
 from hiermo.core.errors import UserError
+from hiermo.core.files import write_atomically
 from hiermo.engine.state import State, from_arrays
 from hiermo.experiment import checkpoint
 from hiermo.experiment.assemble import start_of
-from hiermo.experiment.files import write_atomically
 from hiermo.experiment.loading_lines import loading_lines
 from hiermo.experiment.onnx_file import write_onnx
 from hiermo.experiment.recipe import FORMAT, Recipe

@@ -1,8 +1,8 @@
 """Give a run a longer horizon."""
 
 from hiermo.core.errors import UserError
+from hiermo.core.files import write_text
 from hiermo.experiment import recipe_file
-from hiermo.experiment.files import write_text
 from hiermo.experiment.run_directory import RunDirectory
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from hiermo.core.errors import UserError
-from hiermo.experiment.files import write_atomically
+from hiermo.core.files import write_atomically
 
 
 def write_onnx(path: Path, module: nn.Module, shape: tuple[int, ...], about: dict[str, str]) -> None:

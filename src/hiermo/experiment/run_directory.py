@@ -20,8 +20,8 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from hiermo.core.errors import UserError
+from hiermo.core.files import sync_folder, write_json, write_text
 from hiermo.experiment import recipe_file
-from hiermo.experiment.files import sync_folder, write_json, write_text
 from hiermo.experiment.recipe import FORMAT, Recipe
 
 GROUP = "runs.json"

@@ -13,13 +13,13 @@ import warnings
 import numpy as np
 
 from hiermo.core.errors import Diverged, UserError
+from hiermo.core.files import write_json
 from hiermo.core.schedule import eta_of
 from hiermo.core.until import reached
 from hiermo.engine.run import run
 from hiermo.engine.state import State, from_arrays, to_arrays
 from hiermo.experiment import checkpoint
 from hiermo.experiment.assemble import tensors
-from hiermo.experiment.files import write_json
 from hiermo.experiment.provenance import now, provenance
 from hiermo.experiment.recipe import FORMAT, Recipe
 from hiermo.experiment.run_directory import Metrics, RunDirectory

@@ -45,14 +45,13 @@ class Inputs:
         if crop >= min(train_x.shape[2:], default=1):
             raise UserError(f"input.crop = {crop} would shift images of {shape_of(train_x)} out of sight; use less")
         self.dtype, self.crop, self.flip = dtype, crop, flip
-        self.mean, self.deviation = _measured(train_x) if normalise else (None, None)
-        across = (-1,) + (1,) * (train_x.ndim - 2)
-        pixels = train_x.dtype == torch.uint8
-        self._shift: Tensor | None = None
-        if self.mean is not None and self.deviation is not None:
-            self._shift = self.mean.to(train_x.device, dtype).view(across)
-            self._scale = (1 / self.deviation).to(train_x.device, dtype).view(across)
-        self._pixels = pixels
+        self.pixels = train_x.dtype == torch.uint8
+        self.normalised: tuple[Tensor, Tensor] | None = _measured(train_x) if normalise else None  # mean, deviation
+        if self.normalised is not None:
+            across = (-1,) + (1,) * (train_x.ndim - 2)
+            mean, deviation = (each.view(across) for each in self.normalised)
+            self._shift = mean.to(train_x.device, dtype)
+            self._scale = (1 / deviation).to(train_x.device, dtype)
 
     @property
     def augments(self) -> bool:
@@ -60,8 +59,8 @@ class Inputs:
 
     def scaled(self, x: Tensor) -> Tensor:
         """A batch as the model sees it; pixels mean themselves / 255."""
-        seen = x.to(self.dtype).div_(255) if self._pixels else x.to(self.dtype)
-        return seen if self._shift is None else (seen - self._shift).mul_(self._scale)
+        seen = x.to(self.dtype).div_(255) if self.pixels else x.to(self.dtype)
+        return seen if self.normalised is None else (seen - self._shift).mul_(self._scale)
 
     def draw(self, seed: int, workers: Sequence[int], t: int, batch: int) -> Draws:
         """For the batches of `workers`, one after the other."""
@@ -87,10 +86,11 @@ class Inputs:
 
     def about(self) -> dict[str, Any]:
         """For those who feed an exported model."""
-        divisor = 255 if self._pixels else 1
-        if self.mean is None or self.deviation is None:
+        divisor = 255 if self.pixels else 1
+        if self.normalised is None:
             return {"divided_by": divisor}
-        return {"divided_by": divisor, "mean": self.mean.tolist(), "deviation": self.deviation.tolist()}
+        mean, deviation = self.normalised
+        return {"divided_by": divisor, "mean": mean.tolist(), "deviation": deviation.tolist()}
 
 
 def _raw(seed: int, worker: int, t: int, batch: int) -> NDArray[np.uint64]:
@@ -109,8 +109,8 @@ def _of_pixels(x: Tensor) -> tuple[Tensor, Tensor]:
     counts = np.zeros((x.shape[1], 256), np.int64)
     for k in range(0, len(x), CHUNK):
         part = x[k : k + CHUNK].cpu().numpy()
-        for channel, row in enumerate(counts):
-            row += np.bincount(part[:, channel].ravel(), minlength=256)
+        for channel in range(len(counts)):
+            counts[channel] += np.bincount(part[:, channel].ravel(), minlength=256)
     shares, values = counts / counts.sum(1, keepdims=True), np.arange(256) / 255
     mean = shares @ values
     return torch.from_numpy(mean), torch.from_numpy((shares * (values - mean[:, None]) ** 2).sum(1))

@@ -53,9 +53,11 @@ class Supervised:
     makes one: it is called under the run's seed. `loss(outputs, targets)` is a mean over the batch, or "cross_entropy"
     or "mse" (one-hot). `metrics` are further functions (outputs, targets) -> mean over the batch, evaluated beside loss
     and accuracy. `weight_decay` times the model is added to every gradient, after that of a batch was shortened to at
-    most `clip_norm`: both are inside what an algorithm sees. `evaluate_train` adds `train_loss`, ... on the training
-    set (True) or on a fixed sample of so many, `evaluate_test` judges on a fixed sample of the test set; `per` adds `accuracy_per_class`, `accuracy_worst_worker`, ... for some of
-    "class", "worker" and "edge" (`edges`: the workers of each). `normalise`, `crop` and `flip` are as in `Inputs`.
+    most `clip_norm`: both are inside what an algorithm sees. `normalise`, `crop` and `flip` are as in `Inputs`.
+
+    `evaluate_test` judges on a fixed sample of so many of the test set, `evaluate_train` adds `train_loss`, ... on the
+    training set (True) or on such a sample of it. `per` adds `accuracy_per_class`, `accuracy_worst_worker` and the like
+    for some of "class", "worker" and "edge" (`edges`: the workers of each).
     """
 
     def __init__(

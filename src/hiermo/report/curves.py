@@ -5,7 +5,7 @@ from pathlib import Path
 
 import matplotlib
 
-from hiermo.experiment.files import write_atomically
+from hiermo.core.files import write_atomically
 from hiermo.experiment.run_directory import RunDirectory
 
 matplotlib.use("agg")

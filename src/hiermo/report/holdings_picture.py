@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 import numpy as np
 
-from hiermo.experiment.files import write_atomically
+from hiermo.core.files import write_atomically
 from hiermo.report.holdings import Holder, Holdings
 
 GAP, HEAD_GAP = 0.7, 0.2  # between edges, and between an edge's sum and its workers, in strips

@@ -23,8 +23,9 @@ def test_what_is_listed_exists_and_describes_itself(registry, name):
 
 
 def test_names():
-    assert list(SOURCES.builtin) == ["mnist-5k", "mnist", "synthetic"]
-    assert list(PARTITIONS.builtin) == ["iid", "classes", "dirichlet", "sizes"]
+    everyones = ["mnist-5k", "mnist", "fashion-mnist", "cifar10", "uci-har", "tiny-imagenet"]
+    assert list(SOURCES.builtin) == [*everyones, "synthetic", "arrays", "csv", "images", "hugging-face"]
+    assert list(PARTITIONS.builtin) == ["iid", "classes", "dirichlet", "sizes", "natural"]
 
 
 def test_neither_torch_nor_scikit_learn_is_imported():

@@ -95,14 +95,16 @@ def test_other_rules_know_no_own_tests():
     assert partition(DATA, Iid(), n_workers=5).test_parts is None
 
 
-class Halved:
-    """Cuts owners in two: a test sample would be at home twice."""
+class Cut:
+    """Owner 2 is at both workers: its test samples would be at home twice."""
 
     by_owner = True
 
     def split(self, owners, n_workers, seed):
-        return np.arange(0, owners.size, 2), np.arange(1, owners.size, 2)
+        order = np.argsort(owners, kind="stable")
+        return order[:30], order[30:]
 
 
 def test_an_owner_at_two_workers_has_no_own_test():
-    assert partition(DATA, Halved(), n_workers=2).test_parts is None
+    assert owners_of(held := partition(DATA, Cut(), n_workers=2)) == [[0, 1, 2], [2, 3, 4]]
+    assert held.test_parts is None

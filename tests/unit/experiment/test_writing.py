@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hiermo.experiment.files import write_atomically, write_json, write_text
+from hiermo.core.files import write_atomically, write_json, write_text
 
 
 def names(folder):

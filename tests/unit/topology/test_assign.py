@@ -113,6 +113,27 @@ def test_the_best_of_all_divisions(seed):
         assert found == pytest.approx(best, rel=1e-9)
 
 
+@pytest.mark.parametrize(("how", "sign"), [("similar", 1), ("mixed", -1)])
+def test_no_swap_of_two_makes_it_better(how, sign):
+    tree = Tree.regular(edges=3, workers_per_edge=(8, 20, 12))
+    counts = drawn(5, 40)
+    best, found = counts[assign(counts, tree, how)], tree.parents[0]
+    for i, j in combinations(range(40), 2):
+        swapped = found.copy()
+        swapped[[i, j]] = found[[j, i]]
+        assert sign * (spread(best, swapped) - spread(best, found)) <= 1e-6 * spread(best, found)
+
+
+def test_edges_of_one_size_are_in_the_order_of_their_first_parts():
+    tree = Tree.regular(edges=5, workers_per_edge=(2, 3, 3, 2, 3))
+    order = assign(drawn(2, 13), tree, "similar")
+    assert order.tolist() != list(range(13))
+    groups = [order[tree.children(1, edge)].tolist() for edge in range(5)]
+    assert groups[0][0] < groups[3][0]
+    assert groups[1][0] < groups[2][0] < groups[4][0]
+    assert all(group == sorted(group) for group in groups)
+
+
 @pytest.mark.parametrize("how", ["similar", "mixed"])
 @pytest.mark.parametrize("seed", range(5))
 def test_the_order_of_the_workers_does_not_matter(how, seed):
