@@ -11,8 +11,11 @@ import subprocess
 import sys
 import tempfile
 
+import tomli_w
+
 from hiermo._version import __version__
 from hiermo.experiment.provenance import cpu_name, git_state, library_version
+from hiermo.experiment.recipe_file import read, shipped
 
 HERE = Path(__file__).parent
 # test accuracy in %, by recipe
@@ -50,17 +53,26 @@ GROUPS = (("FedAvg", "HierFAVG", "CFL"), ("FedMom", "SlowMo", "FedNAG", "FedADC"
 Column = dict[str, list[float]]  # label -> accuracy in percent, one per seed
 
 
-def measured(recipe: str, seeds: Sequence[int], settings: Sequence[str] = ()) -> Column:
-    """Every algorithm of a recipe, by the command line."""
+def measured(recipe: str, seeds: Sequence[int], settings: Sequence[str] = (), ten: bool = False) -> Column:
+    """Every algorithm of a recipe, by the command line; `ten`: the paper's, without the variants."""
     found: Column = {}
     for seed in seeds:
         with tempfile.TemporaryDirectory() as folder:
-            words = ["run", recipe, "--seed", str(seed), "--out", f"{folder}/out", "--json"]
+            name = without_variants(recipe, Path(folder)) if ten else recipe
+            words = ["run", name, "--seed", str(seed), "--out", f"{folder}/out", "--json"]
             words += [word for setting in settings for word in ("-s", setting)]
             done = subprocess.run([sys.executable, "-m", "hiermo", *words], stdout=subprocess.PIPE, check=True)
         for run in json.loads(done.stdout)["runs"]:
             found.setdefault(run["label"], []).append(round(100 * run["accuracy"], 2))
     return found
+
+
+def without_variants(recipe: str, folder: Path) -> str:
+    """A copy of a shipped recipe with the paper's ten algorithms."""
+    raw = read(shipped()[recipe])
+    raw["algorithm"] = [table for table in raw["algorithm"] if "label" not in table]
+    (folder / "ten.toml").write_text(tomli_w.dumps(raw))
+    return str(folder / "ten.toml")
 
 
 def cell(values: Sequence[float]) -> str:

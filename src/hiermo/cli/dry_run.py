@@ -7,11 +7,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from hiermo.cli.loading import loading
 from hiermo.experiment.recipe import Recipe
 
 
 def show_plan(recipe: Recipe, as_json: bool) -> None:
-    with Console(stderr=True).status("measuring a few iterations"):
+    with loading("measuring a few iterations"):
         from hiermo.experiment.estimate import estimate
 
         told = estimate(recipe)

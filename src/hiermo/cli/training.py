@@ -12,6 +12,7 @@ from rich.console import Console
 import typer
 
 from hiermo.cli.interrupt import stop_on_signal
+from hiermo.cli.loading import loading
 from hiermo.cli.progress import Bars
 from hiermo.core.errors import Diverged
 from hiermo.experiment.recipe import Recipe
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 def load_problem(recipe: Recipe) -> "Supervised":
     """The data and the model; the first thing that takes time."""
-    with Console(stderr=True).status("loading torch and the data"):
+    with loading("loading torch and the data"):
         from hiermo.experiment.assemble import problem_of
 
         return problem_of(recipe)

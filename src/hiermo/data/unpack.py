@@ -89,7 +89,7 @@ def _tar(archive: Path, folder: Path, bound: Bound, listener: Listener) -> Itera
         for each in packed:
             if not _wanted(each.name):
                 continue
-            _check(archive, each.name, plain=True)
+            _check(archive, each.name, plain=each.isreg() or each.isdir())
             bound.add(each.size)
             packed.extract(each, folder, set_attrs=False, filter="data")
             listener.progress("unpacking", archive.name, raw.tell(), total)

@@ -390,6 +390,20 @@ def test_killed_between_the_last_byte_and_the_name(site, tmp_path):
     assert left(tmp_path) == ["small/digits.bin"]
 
 
+def test_what_came_whole_is_not_fetched_again(site, tmp_path):
+    """Of two files one is there: the set is not placed, and the next attempt asks for the other alone."""
+    more = Download(name="more.bin", urls=(site.put("more.bin", b"", How(status=404)),), checksum=sha256(OTHER))
+    wanted = small(site.put("digits.bin", BYTES))
+    wanted = replace(wanted, downloads=(*wanted.downloads, more))
+    with pytest.raises(UserError, match=r"more\.bin could not be fetched"):
+        fetch(wanted, tmp_path, patience=QUICK)
+    assert left(tmp_path) == ["small.part/downloads/digits.bin"]
+    site.put("more.bin", OTHER)
+    assert fetch(wanted, tmp_path, patience=QUICK)
+    assert [each.path for each in site.asked] == ["digits.bin", "more.bin", "more.bin"]
+    assert left(tmp_path) == ["small/digits.bin", "small/more.bin"]
+
+
 def test_two_at_once_fetch_it_once(site, tmp_path):
     address = site.put("digits.bin", BYTES, always=How(pace=(100_000, 0.03)))
     heard, new = [Heard(), Heard()], []

@@ -298,6 +298,14 @@ def test_files_of_one_name_go_by_their_folders(mine, data):
     assert found(data / "small") == dict.fromkeys(contents, b"same")
 
 
+def test_unpacked_files_of_one_name_do_too(mine, data):
+    contents = {"tree/one.txt": md5(b"1"), "tree/a/data.txt.gz": md5(b"a"), "tree/b/data.txt.gz": md5(b"b")}
+    files = {"tree/one.txt": b"1", "tree/a/data.txt": b"of a", "tree/b/data.txt": b"of b"}
+    write(mine, {**files, "data.txt": b"of nobody"})
+    import_files(small(contents), mine, data)
+    assert found(data / "small") == files
+
+
 @pytest.mark.parametrize("below", ["", "tree", "tree/deep/.."])
 @pytest.mark.parametrize("above", ["", "x/", "x/y/"])
 def test_a_tree_without_checksums_is_judged_by_the_reader(mine, data, below, above):

@@ -1,0 +1,24 @@
+"""What is shown while torch and the data are loaded; decoding a large set for the first time takes a minute."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+
+from hiermo.data.decoded import progress
+
+
+@contextmanager
+def loading(what: str) -> Iterator[None]:
+    """A spinner on standard error, with how far the decoding is."""
+    with Console(stderr=True).status(what) as status:
+
+        def show(done: int, total: int, doing: str) -> None:
+            share = f": {done} of {total}" if total > 1 else ""
+            status.update(f"{what}: {doing}{share}")
+
+        token = progress.set(show)
+        try:
+            yield
+        finally:
+            progress.reset(token)
