@@ -63,8 +63,8 @@ def page(results: dict[str, dict]) -> str:
         "HIERMO_DATA=... python docs/reproduction/reduced.py",
         "```",
         "",
-        "which runs `hiermo run paper/NAME --seed S -s train.iterations=T -s evaluate.every=5`, with the ten algorithms of the",
-        "paper, for each column. All single results are in",
+        "which runs `hiermo run paper/NAME --seed S -s train.iterations=T -s evaluate.every=5`, with the ten",
+        "algorithms of the paper and no variants, for each column. All single results:",
         "[reduced.json](reduced.json).",
         "",
     ]

@@ -50,7 +50,9 @@ def fetch(
             if wrong := wrong_contents(wanted, side):
                 for file in files.values():
                     file.unlink()
-                raise UserError(f"data set {wanted.name}: what was fetched is not what it should be: {wrong}")
+                raise UserError(
+                    f"data set {wanted.name}: what was fetched is not what it should be: {wrong}; {_way_out(wanted)}"
+                )
             place(side)
         finally:
             side.tidy()
@@ -87,9 +89,13 @@ def _fetch_file(wanted: Fetchable, download: Download, side: Side, listener: Lis
         tried.append(f"{url}: {why}")
         listener.note(tried[-1])
     raise UserError(
-        f"data set {wanted.name}: {download.name} could not be fetched ({'; '.join(tried)}); try again later, "
-        f"or get it by other means and hand it over with: hiermo data import {wanted.name} PATH"
+        f"data set {wanted.name}: {download.name} could not be fetched ({'; '.join(tried)}); {_way_out(wanted)}"
     )
+
+
+def _way_out(wanted: Fetchable) -> str:
+    by_hand = f"hiermo data import {wanted.name} PATH"
+    return f"try again later, or get it by other means and hand it over with: {by_hand}"
 
 
 def _trial(wanted: Fetchable, download: Download, side: Side, file: Path) -> str:

@@ -23,7 +23,7 @@ from hiermo.experiment.onnx_file import write_onnx
 from hiermo.experiment.recipe import FORMAT, Recipe
 from hiermo.experiment.run_directory import RunDirectory, opened
 from hiermo.models.flat import Flat
-from hiermo.problems.supervised import _draw_seed
+from hiermo.problems.supervised import draw_seed
 
 SUFFIXES = (".safetensors", ".onnx")
 
@@ -98,7 +98,7 @@ def _last_state(directory: RunDirectory, recipe: Recipe) -> State:
 def _made_for(directory: RunDirectory) -> dict[str, Any]:
     """The last entry of the provenance: shape of a sample, classes, and what was done to the samples."""
     path = directory.provenance_path
-    starts = directory._json(path).get("starts", []) if path.is_file() else []
+    starts = directory.read_json(path).get("starts", []) if path.is_file() else []
     if not starts or not {"shape", "classes", "input"} <= starts[-1].keys():
         raise UserError(f"{path} does not say what data the model was made for; the run is not whole, or too old")
     found: dict[str, Any] = starts[-1]
@@ -111,7 +111,7 @@ def _start(recipe: Recipe, shape: tuple[int, ...], classes: int) -> nn.Module:
     if all(parameter.requires_grad for parameter in module.parameters()):
         return module
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(_draw_seed(0, "initial model"))
+        torch.manual_seed(draw_seed(0, "initial model"))
         return start_of(recipe, shape, classes)
 
 

@@ -48,11 +48,11 @@ class RunDirectory:
         return recipe_file.checked(recipe_file.read(self.recipe_path), self.recipe_path)
 
     def result(self) -> dict[str, Any] | None:
-        return self._json(self.result_path) if self.result_path.is_file() else None
+        return self.read_json(self.result_path) if self.result_path.is_file() else None
 
     def add_provenance(self, entry: dict[str, Any]) -> None:
         """One entry per start of the run, the first included."""
-        starts = self._json(self.provenance_path)["starts"] if self.provenance_path.is_file() else []
+        starts = self.read_json(self.provenance_path)["starts"] if self.provenance_path.is_file() else []
         write_json(self.provenance_path, {"format": FORMAT, "starts": [*starts, entry]})
 
     def evaluations(self) -> list[dict[str, Any]]:
@@ -82,7 +82,7 @@ class RunDirectory:
         finally:
             lock.release()
 
-    def _json(self, path: Path) -> dict[str, Any]:
+    def read_json(self, path: Path) -> dict[str, Any]:
         try:
             value = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
@@ -160,7 +160,7 @@ def opened(path: Path) -> list[RunDirectory]:
     """The run at `path`, or the runs of the group there."""
     if not path.is_dir():
         raise UserError(f"there is no directory {path}")
-    labels = RunDirectory(path)._json(path / GROUP).get("runs", []) if (path / GROUP).is_file() else [""]
+    labels = RunDirectory(path).read_json(path / GROUP).get("runs", []) if (path / GROUP).is_file() else [""]
     found = [RunDirectory(path / label) for label in labels]
     for directory in found:
         directory.recipe()  # refuses what is none

@@ -68,8 +68,8 @@ def train(
     with directory.locked():
         started = now()
         directory.result_path.unlink(missing_ok=True)
-        about = {"shape": list(problem.shape), "classes": problem.classes, "input": problem.inputs.about()}
-        directory.add_provenance({**provenance(recipe.train.seed, problem.threads, recipe.engine.device), **about})
+        start = provenance(recipe.train.seed, problem.threads, recipe.engine.device)
+        directory.add_provenance({**start, **problem.made_for})
         good, before_s, lines = restore(directory, recipe, problem, due)
         states = run(
             part.made,

@@ -91,6 +91,7 @@ class Supervised:
         with one_intraop_thread():  # a sum over threads depends on their number
             self.inputs = Inputs(self.train_x, self.dtype, normalise=normalise, crop=crop, flip=flip)
         self.classes: int | None = getattr(data, "classes", None)
+        self.class_names: tuple[str, ...] = getattr(getattr(data, "dataset", data), "class_names", ())
         self.parts = [np.asarray(part, np.int64) for part in data.parts]
         self.sizes = np.array([len(part) for part in self.parts])
         if not len(self.parts) or not self.sizes.all():
@@ -124,6 +125,12 @@ class Supervised:
     def shape(self) -> tuple[int, ...]:
         """Of one sample."""
         return tuple(self.train_x.shape[1:])
+
+    @property
+    def made_for(self) -> dict[str, Any]:
+        """What the model takes, in words and numbers, for those who use it elsewhere."""
+        facts = {"shape": list(self.shape), "classes": self.classes, "input": self.inputs.about()}
+        return facts | ({"class_names": list(self.class_names)} if self.class_names else {})
 
     @property
     def threads(self) -> int:
@@ -213,7 +220,7 @@ class Supervised:
 
     def _seeded(self, *draw: int) -> None:
         if self.stochastic:
-            torch.manual_seed(_draw_seed(*draw))
+            torch.manual_seed(draw_seed(*draw))
 
     def _draws(self, seed: int, workers: Sequence[int], t: int) -> Draws | None:
         """What chance does to the images of a batch."""
@@ -268,7 +275,7 @@ class Supervised:
 
     def _built(self, seed: int) -> nn.Module:
         with self._generators_kept():
-            torch.manual_seed(_draw_seed(seed, "initial model"))
+            torch.manual_seed(draw_seed(seed, "initial model"))
             module = self._make()
         return module.to(self.device, self.dtype)
 
@@ -302,5 +309,5 @@ def _tensor(array: Any) -> Tensor:
     return array if isinstance(array, Tensor) else torch.as_tensor(np.require(array, requirements=["C", "W"]))
 
 
-def _draw_seed(seed: int, *path: int | str) -> int:
+def draw_seed(seed: int, *path: int | str) -> int:
     return int(stream(seed, "torch", *path).bit_generator.random_raw()) >> 1

@@ -132,7 +132,11 @@ def test_a_damaged_unpacked_file_is_named(mine, data):
     assert sentence.endswith("nothing was imported: get the right files and try again")
 
 
-@pytest.mark.parametrize("content", [b"", PACKED["train-images-idx3-ubyte.gz"][:-1], b"<html></html>"])
+@pytest.mark.parametrize(
+    "content",
+    [b"", PACKED["train-images-idx3-ubyte.gz"][:-1], b"<html></html>"],
+    ids=["empty", "cut short", "a page"],
+)
 def test_a_damaged_file_is_named(mine, data, content):
     write(mine, PACKED | {"train-images-idx3-ubyte.gz": content})
     write(data / "mnist", {"mine.txt": b"mine"})
@@ -251,7 +255,7 @@ def small(contents=CONTENTS, checksum=None):
     return Fetchable(name="small", folder="small", downloads=(file,), contents=contents, source=Reader())
 
 
-@pytest.mark.parametrize("contents", [CONTENTS, {}])
+@pytest.mark.parametrize("contents", [CONTENTS, {}], ids=["with checksums", "without checksums"])
 @pytest.mark.parametrize("checksum", [None, ""])
 @pytest.mark.parametrize("name", ["set.tar.gz", "set (1).tar.gz"])
 def test_the_official_archive(mine, data, contents, checksum, name):
@@ -267,7 +271,7 @@ def test_a_folder_with_the_archive(mine, data, name):
     assert found(data / "small") == TREE
 
 
-@pytest.mark.parametrize("contents", [CONTENTS, {}])
+@pytest.mark.parametrize("contents", [CONTENTS, {}], ids=["with checksums", "without checksums"])
 @pytest.mark.parametrize("where", ["set.tar.gz", ""])
 def test_a_damaged_archive_is_named(mine, data, contents, where):
     write(mine, {"set.tar.gz": ARCHIVE[:-5]})
@@ -335,7 +339,7 @@ def test_but_not_beside_a_wrong_file_of_the_declared_form(mine, data):
     assert refused(small(), mine, data).startswith(f"{mine}/tree/one.txt has md5 ")
 
 
-@pytest.mark.parametrize("contents", [CONTENTS, {}])
+@pytest.mark.parametrize("contents", [CONTENTS, {}], ids=["with checksums", "without checksums"])
 def test_a_folder_with_nothing_of_it(mine, data, contents):
     write(mine, {"song.mp3": b"la"})
     sentence = refused(small(contents), mine, data)
