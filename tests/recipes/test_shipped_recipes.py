@@ -27,11 +27,45 @@ def marked(name):
 
 
 def test_the_shipped_recipes():
-    assert NAMES == ["paper/linear-mnist", "paper/logistic-mnist", "quick/digits"]
+    deep = ["cnn-cifar10", "cnn-uci-har", "linear-mnist", "logistic-mnist", "resnet18-tiny-imagenet", "vgg16-cifar10"]
+    assert [*(f"paper/{name}" for name in deep), "quick/digits"] == NAMES
     assert all(recipe_file.load(name).description for name in NAMES)
 
 
-@pytest.mark.parametrize("name", [marked(name) for name in NAMES])
+# A few samples per worker, which they learn by heart: ten iterations are then enough to see the loss fall.
+BY_HEART = [
+    "periods.tau=5",
+    "periods.pi=1",
+    "train.iterations=10",
+    "algorithm.eta=0.05",
+    "data.partition={kind='sizes', sizes=[8, 8, 8, 8]}",
+    "evaluate.every=1",
+    "evaluate.test=8",
+    "evaluate.per=['worker']",
+]
+HEAVY = {
+    "paper/cnn-cifar10": ["train.batch=8"],
+    "paper/cnn-uci-har": ["train.batch=8"],
+    "paper/vgg16-cifar10": ["train.batch=4"],
+    "paper/resnet18-tiny-imagenet": ["train.batch=2"],
+}
+
+
+@pytest.mark.parametrize("name", [marked(name) for name in HEAVY])
+def test_a_deep_model_learns_on_the_three_tier_tree(name, tmp_path):
+    """HierMo's ten iterations, on real data: VGG16, ResNet18 and the CNNs."""
+    recipe = recipe_file.load(name, BY_HEART + HEAVY[name])
+    recipe = recipe.single(recipe.algorithms[0])
+    problem = problem_of(recipe)
+    (directory,) = create(tmp_path / "out", recipe)
+    *_, last = train(directory, recipe, problem)
+    assert (last.t, recipe.algorithms[0].name, recipe.tree.build().tiers) == (10, "HierMo", 3)
+    state = problem.initial(0), problem.initial_buffers(0)
+    losses = [sum(line["loss_per_worker"]) / 4 for line in (problem.evaluate(*state), *directory.evaluations())]
+    assert losses[-1] < 0.9 * losses[0]
+
+
+@pytest.mark.parametrize("name", [marked(name) for name in NAMES if name not in HEAVY])
 @pytest.mark.filterwarnings("ignore:HierMo.form='position'. is unstable")
 def test_it_trains(name, tmp_path):
     whole = recipe_file.load(name)

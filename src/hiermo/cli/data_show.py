@@ -31,6 +31,7 @@ def show(
 
     from rich.console import Console
 
+    from hiermo.cli.loading import loading
     from hiermo.core.errors import UserError
     from hiermo.experiment import recipe_file
     from hiermo.experiment.holdings import holdings, load_data
@@ -39,7 +40,7 @@ def show(
     path = out or Path(re.sub(r"[^\w.-]+", "-", chosen.name) + "-holdings.png")
     if path.suffix.lower() != ".png" or not path.parent.is_dir():
         raise UserError(f"--out {path}: name a .png file in a folder that exists")
-    with Console(stderr=True).status("loading the data"):
+    with loading("loading the data"):
         held = holdings(chosen, load_data(chosen))
 
         from hiermo.report.holdings import Holdings, holdings_table, in_words

@@ -13,6 +13,7 @@ from hiermo.data.side import Side
 from hiermo.data.unpack import unpack
 
 SHOWN = 3  # wrong files that a sentence names
+MANY = 1000  # files that are not worth syncing one by one; but all disks at once take long on a busy machine
 
 
 def assemble(files: Mapping[Download, Path], staged: Path, listener: Listener) -> None:
@@ -44,8 +45,7 @@ def several(faults: list[str]) -> str:
 
 def place(side: Side) -> None:
     """Renames what is staged into the set's folder; what has the same name there goes, the rest stays."""
-    if hasattr(os, "sync"):  # one for all files: there may be a hundred thousand
-        os.sync()
+    _make_durable(side.staged)
     if not side.folder.exists():
         side.staged.rename(side.folder)
     else:
@@ -60,6 +60,17 @@ def place(side: Side) -> None:
             if other := plain(target):
                 other.unlink()  # readers would prefer it to what has just been verified
     side.clear()
+
+
+def _make_durable(folder: Path) -> None:
+    """A rename may reach the disk before what it renames."""
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    if len(files) > MANY and hasattr(os, "sync"):
+        os.sync()
+        return
+    for file in files:
+        with file.open("rb+") as content:
+            os.fsync(content.fileno())
 
 
 def plain(file: Path) -> Path | None:

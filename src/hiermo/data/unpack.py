@@ -91,10 +91,15 @@ def _tar(archive: Path, folder: Path, bound: Bound, listener: Listener) -> Itera
                 continue
             _check(archive, each.name, plain=each.isreg() or each.isdir())
             bound.add(each.size)
-            packed.extract(each, folder, set_attrs=False, filter="data")
+            target = folder / each.name
+            if not (content := packed.extractfile(each)):  # a folder
+                target.mkdir(parents=True, exist_ok=True)
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with content, target.open("wb") as file:
+                shutil.copyfileobj(content, file)
             listener.progress("unpacking", archive.name, raw.tell(), total)
-            if each.isreg():
-                yield each.name
+            yield each.name
         while packed.fileobj and packed.fileobj.read(2**20):  # gzip checks itself at its very end
             pass
 

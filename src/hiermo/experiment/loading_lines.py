@@ -19,13 +19,13 @@ def loading_lines(
     inputs = _inputs(shape, seen)
     if to.suffix == ".onnx":
         return (
-            "import onnxruntime\n"
+            "import onnxruntime\n\n"
             f"session = onnxruntime.InferenceSession({json.dumps(str(to))})\n"
             f'(outputs,) = session.run(None, {{"input": inputs}})  # {inputs}'
         )
     imports, made = _construction(model, module, shape, classes)
     return (
-        f"{imports}\nfrom safetensors.torch import load_file\n"
+        f"{imports}\nfrom safetensors.torch import load_file\n\n"
         f"model = {made}\n"
         f"model.load_state_dict(load_file({json.dumps(str(to))}))\n"
         f"model.eval()  # {inputs}"
