@@ -177,14 +177,14 @@ def test_the_lines_of_networks_that_hiermo_makes():
             module = made.build(shape, 7)
             seen = {"divided_by": 255, "mean": [0.5], "deviation": [0.2]}
             lines = loading_lines(Path("m.safetensors"), Part(name, made), module, shape, 7, seen).splitlines()
-            assert lines[:3] == ["import hiermo", "from safetensors.torch import load_file", ""]
+            assert lines[:2] == ["import safetensors.torch, hiermo", ""]
             names = {}
-            exec("\n".join(lines[:4]), names)
+            exec("\n".join(lines[:3]), names)
         assert repr(names["model"]) == repr(module)
-        assert lines[4] == 'model.load_state_dict(load_file("m.safetensors"))'
+        assert lines[3] == 'model.eval().load_state_dict(safetensors.torch.load_file("m.safetensors"))'
         words = "(pixels / 255 - mean) / deviation, which the file's metadata has as `input`"
-        assert lines[5] == f"model.eval()  # inputs: float32 [n, {', '.join(map(str, shape))}], {words}"
-    assert lines[3] == 'model = hiermo.make_model("resnet18", shape=(3, 8, 8), classes=7)()'
+        assert lines[4] == f"# inputs: float32 [n, {', '.join(map(str, shape))}], {words}"
+    assert lines[2] == 'model = hiermo.make_model("resnet18", shape=(3, 8, 8), classes=7)()'
 
 
 def test_what_is_printed(hiermo, home, monkeypatch):
@@ -193,11 +193,10 @@ def test_what_is_printed(hiermo, home, monkeypatch):
     ended = hiermo("export", "normed", "--to", "normed.safetensors", "--force")
     assert ended.out == (
         f"wrote normed.safetensors: HierMo after 40 iterations, accuracy {accuracy:.2%}; load it with\n\n"
-        "from nets import Normed\n"
-        "from safetensors.torch import load_file\n\n"
-        "model = Normed(shape=(1, 12, 12), classes=4, width=3)\n"
-        'model.load_state_dict(load_file("normed.safetensors"))\n'
-        "model.eval()  # inputs: float32 [n, 1, 12, 12], pixels / 255\n"
+        "import safetensors.torch, nets\n\n"
+        "model = nets.Normed(shape=(1, 12, 12), classes=4, width=3)\n"
+        'model.eval().load_state_dict(safetensors.torch.load_file("normed.safetensors"))\n'
+        "# inputs: float32 [n, 1, 12, 12], pixels / 255\n"
     )
 
 

@@ -54,8 +54,13 @@ def start_of(recipe: Recipe, shape: tuple[int, ...], classes: int) -> nn.Module:
 
 def dimension(recipe: Recipe, dataset: Dataset) -> int:
     """Number of trainable parameters, without making them."""
-    with torch.device("meta"):
-        return Flat(recipe.model.made.build(dataset.shape, dataset.classes)).parameters.size
+    build = partial(recipe.model.made.build, dataset.shape, dataset.classes)
+    try:
+        with torch.device("meta"):
+            return Flat(build()).parameters.size
+    except (UserError, NotImplementedError, RuntimeError):  # a module of one's own may look at its numbers
+        with torch.random.fork_rng(devices=[]):
+            return Flat(build()).parameters.size
 
 
 def check_device(device: str) -> str:

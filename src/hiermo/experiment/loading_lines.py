@@ -15,7 +15,7 @@ from hiermo.models.written import written
 def loading_lines(
     to: Path, model: Part, module: nn.Module, shape: tuple[int, ...], classes: int, seen: dict[str, Any]
 ) -> str:
-    """Python that loads the file; without hiermo, unless the model is one that only hiermo can make."""
+    """Three lines that load the file; without hiermo, unless the model is one that only hiermo can make."""
     inputs = _inputs(shape, seen)
     if to.suffix == ".onnx":
         return (
@@ -23,27 +23,27 @@ def loading_lines(
             f"session = onnxruntime.InferenceSession({json.dumps(str(to))})\n"
             f'(outputs,) = session.run(None, {{"input": inputs}})  # {inputs}'
         )
-    imports, made = _construction(model, module, shape, classes)
+    home, made = _construction(model, module, shape, classes)
     return (
-        f"{imports}\nfrom safetensors.torch import load_file\n\n"
+        f"import safetensors.torch, {home}\n\n"
         f"model = {made}\n"
-        f"model.load_state_dict(load_file({json.dumps(str(to))}))\n"
-        f"model.eval()  # {inputs}"
+        f"model.eval().load_state_dict(safetensors.torch.load_file({json.dumps(str(to))}))\n"
+        f"# {inputs}"
     )
 
 
 def _construction(model: Part, module: nn.Module, shape: tuple[int, ...], classes: int) -> tuple[str, str]:
-    """(an import, an expression) that make such a module."""
+    """(a module to import, an expression) that make such a model."""
     made = model.made
     if isinstance(made, Imported):
         home, _, name = model.name.partition(":")
-        return f"from {home} import {name}", f"{name}({_words(made.call(shape, classes))})"
+        return home, f"{home}.{name}({_words(made.call(shape, classes))})"
     if plain := written(module):
-        return "from torch import nn", plain
+        return "torch", plain
     usual = {each.name: each.default for each in fields(made) if each.default is not MISSING}
     chosen = {key: value for key, value in model.values().items() if key not in usual or value != usual[key]}
     words = _words({"shape": shape, "classes": classes, **chosen})
-    return "import hiermo", f'hiermo.make_model("{model.name}", {words})()'
+    return "hiermo", f'hiermo.make_model("{model.name}", {words})()'
 
 
 def _words(arguments: dict[str, Any]) -> str:

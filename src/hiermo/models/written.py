@@ -10,18 +10,18 @@ WIDE = 100  # columns
 
 
 def written(module: nn.Module) -> str | None:
-    """`nn.Sequential(...)`, or None for what is not a plain stack of such layers.
+    """`torch.nn.Sequential(...)`, or None for what is not a plain stack of such layers.
 
     >>> written(nn.Sequential(nn.Flatten(), nn.Linear(784, 10)))
-    'nn.Sequential(nn.Flatten(), nn.Linear(784, 10))'
+    'torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(784, 10))'
     """
     layers = dict(module.named_children())
     plain = type(module) is nn.Sequential and all(type(layer) in LAYERS for layer in layers.values())
     if not plain or list(layers) != [str(k) for k in range(len(layers))]:
         return None
     calls = [_call(layer) for layer in layers.values()]
-    short = f"nn.Sequential({', '.join(calls)})"
-    return short if len(short) <= WIDE else "nn.Sequential(\n" + "".join(f"    {call},\n" for call in calls) + ")"
+    short = f"torch.nn.Sequential({', '.join(calls)})"
+    return short if len(short) <= WIDE else "torch.nn.Sequential(\n" + "".join(f"    {call},\n" for call in calls) + ")"
 
 
 def _call(layer: nn.Module) -> str:
@@ -35,7 +35,7 @@ def _call(layer: nn.Module) -> str:
             words.append(_quoted(value))
         elif value != parameter.default:
             words.append(f"{name}={_quoted(value)}")
-    return f"nn.{type(layer).__name__}({', '.join(words)})"
+    return f"torch.nn.{type(layer).__name__}({', '.join(words)})"
 
 
 def _plain(value: Any) -> Any:

@@ -26,7 +26,7 @@ STACKS = [
 
 @pytest.mark.parametrize("module", STACKS, ids=range(len(STACKS)))
 def test_the_text_makes_such_a_module(module):
-    made = eval(written(module), {"nn": nn})
+    made = eval(written(module), {"torch": torch})
     assert repr(made) == repr(module)
     assert [vars(a).keys() for a in made] == [vars(b).keys() for b in module]
 
@@ -37,7 +37,7 @@ def test_the_text_makes_such_a_module(module):
 )
 def test_our_plain_models(name, shape):
     module = hiermo.make_model(name, shape=shape, classes=10)()
-    made = eval(written(module), {"nn": nn})
+    made = eval(written(module), {"torch": torch})
     assert repr(made) == repr(module)
     made.load_state_dict(module.state_dict())
     x = torch.rand(2, *shape)
@@ -47,17 +47,17 @@ def test_our_plain_models(name, shape):
 def test_it_is_as_one_would_write_it():
     module = hiermo.make_model("cnn", shape=(1, 28, 28), classes=10)()
     assert written(module) == (
-        "nn.Sequential(\n"
-        '    nn.Conv2d(1, 32, 5, padding="same"),\n'
-        "    nn.ReLU(),\n"
-        "    nn.MaxPool2d(2, stride=2),\n"
-        '    nn.Conv2d(32, 64, 5, padding="same"),\n'
-        "    nn.ReLU(),\n"
-        "    nn.MaxPool2d(2, stride=2),\n"
-        "    nn.Flatten(),\n"
-        "    nn.Linear(3136, 512),\n"
-        "    nn.ReLU(),\n"
-        "    nn.Linear(512, 10),\n"
+        "torch.nn.Sequential(\n"
+        '    torch.nn.Conv2d(1, 32, 5, padding="same"),\n'
+        "    torch.nn.ReLU(),\n"
+        "    torch.nn.MaxPool2d(2, stride=2),\n"
+        '    torch.nn.Conv2d(32, 64, 5, padding="same"),\n'
+        "    torch.nn.ReLU(),\n"
+        "    torch.nn.MaxPool2d(2, stride=2),\n"
+        "    torch.nn.Flatten(),\n"
+        "    torch.nn.Linear(3136, 512),\n"
+        "    torch.nn.ReLU(),\n"
+        "    torch.nn.Linear(512, 10),\n"
         ")"
     )
 
