@@ -17,7 +17,7 @@ from rich.progress import (
 )
 import typer
 
-from hiermo.data.listener import Listener
+from hiermo.data.obtain.listener import Listener
 
 
 class Bars(Listener):

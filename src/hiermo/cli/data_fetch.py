@@ -20,8 +20,8 @@ def fetch(
 
     from hiermo.cli.data_bars import Bars, tell
     from hiermo.data.directory import data_directory
-    from hiermo.data.fetch import fetch as fetch_set
-    from hiermo.data.fetchable import fetchable
+    from hiermo.data.obtain.fetch import fetch as fetch_set
+    from hiermo.data.obtain.fetchable import fetchable
 
     wanted, directory = fetchable(name, (Path.cwd(),)), data_directory()
     try:

@@ -15,8 +15,8 @@ def import_set(
 
     from hiermo.cli.data_bars import Bars, tell
     from hiermo.data.directory import data_directory
-    from hiermo.data.fetchable import fetchable
-    from hiermo.data.import_files import import_files
+    from hiermo.data.obtain.fetchable import fetchable
+    from hiermo.data.obtain.import_files import import_files
 
     wanted, directory = fetchable(name, (Path.cwd(),)), data_directory()
     with Bars(Console(stderr=True)) as bars:

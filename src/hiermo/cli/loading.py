@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-from hiermo.data.decoded import progress
+from hiermo.data.reading.decoded import progress
 
 
 @contextmanager

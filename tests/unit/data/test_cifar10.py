@@ -9,7 +9,7 @@ import pytest
 
 from hiermo.core.errors import UserError
 from hiermo.data.dataset import check
-from hiermo.data.safe_pickle import Refused, read_pickle
+from hiermo.data.reading.safe_pickle import Refused, read_pickle
 from hiermo.data.sources import cifar10
 from hiermo.data.sources.cifar10 import BINARY, PYTHON, Cifar10
 

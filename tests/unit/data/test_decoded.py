@@ -15,8 +15,8 @@ import pytest
 import torch
 
 from hiermo.core.errors import UserError
-from hiermo.data import decoded as module
-from hiermo.data.decoded import decoded, progress
+from hiermo.data.reading import decoded as module
+from hiermo.data.reading.decoded import decoded, progress
 
 X = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
 Y = np.array([1, 0])
@@ -274,7 +274,7 @@ CHILD = """
 import sys, time
 from pathlib import Path
 import numpy as np
-from hiermo.data.decoded import decoded
+from hiermo.data.reading.decoded import decoded
 directory = Path(sys.argv[1])
 def make():
     with (directory / "log").open("a") as log:

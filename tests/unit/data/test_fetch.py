@@ -16,10 +16,10 @@ import pytest
 
 from hiermo.core.errors import UserError
 from hiermo.data.download import Download
-from hiermo.data.fetch import Patience, fetch
-from hiermo.data.fetchable import Fetchable, fetchable
-from hiermo.data.listener import Listener
-from hiermo.data.part import Part
+from hiermo.data.obtain.fetch import Patience, fetch
+from hiermo.data.obtain.fetchable import Fetchable, fetchable
+from hiermo.data.obtain.listener import Listener
+from hiermo.data.obtain.part import Part
 from loopback import How, serving
 
 BYTES = random.Random(0).randbytes(1_000_000)
@@ -348,7 +348,7 @@ import sys
 from pathlib import Path
 sys.path[:0] = sys.argv[3:]
 from test_fetch import small
-from hiermo.data.fetch import fetch
+from hiermo.data.obtain.fetch import fetch
 fetch(small(sys.argv[1]), Path(sys.argv[2]))
 """
 

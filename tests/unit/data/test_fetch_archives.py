@@ -10,12 +10,12 @@ import zipfile
 import pytest
 
 from hiermo.core.errors import UserError
-from hiermo.data import unpack as unpacking
 from hiermo.data.download import Download
-from hiermo.data.fetch import Patience, fetch
-from hiermo.data.fetchable import Fetchable
-from hiermo.data.listener import Listener
-from hiermo.data.unpack import unpack
+from hiermo.data.obtain import unpack as unpacking
+from hiermo.data.obtain.fetch import Patience, fetch
+from hiermo.data.obtain.fetchable import Fetchable
+from hiermo.data.obtain.listener import Listener
+from hiermo.data.obtain.unpack import unpack
 from loopback import How, serving
 
 QUICK = Patience(timeout_s=20, attempts=2, pause_s=0.01)

@@ -7,7 +7,7 @@ from PIL import Image
 import pytest
 
 from hiermo.core.errors import UserError
-from hiermo.data.pictures import pixels_of
+from hiermo.data.reading.pictures import pixels_of
 from hiermo.data.sources.images import Images
 
 RNG = np.random.default_rng(0)

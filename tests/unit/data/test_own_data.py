@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from hiermo.core.errors import UserError
-from hiermo.data.own import Piece, assembled, first, numbered, places
-from hiermo.data.set_aside import set_aside
-from hiermo.data.typed import labels, samples
+from hiermo.data.reading.own import Piece, assembled, first, numbered, places
+from hiermo.data.reading.set_aside import set_aside
+from hiermo.data.reading.typed import labels, samples
 
 
 def piece(labels, owners=None, where="here"):

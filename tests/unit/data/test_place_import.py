@@ -15,9 +15,9 @@ import pytest
 from hiermo.core.errors import UserError
 from hiermo.data.dataset import Dataset
 from hiermo.data.download import Download
-from hiermo.data.fetchable import Fetchable, fetchable
-from hiermo.data.import_files import import_files
-from hiermo.data.listener import Listener
+from hiermo.data.obtain.fetchable import Fetchable, fetchable
+from hiermo.data.obtain.import_files import import_files
+from hiermo.data.obtain.listener import Listener
 from hiermo.data.sources.mnist import FILES, Mnist
 
 PLAIN = {

@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 import pytest
 
-from hiermo.data.safe_pickle import read_pickle
+from hiermo.data.reading.safe_pickle import read_pickle
 from hiermo.data.sources.cifar10 import BINARY, CLASSES, PYTHON, Cifar10
 from hiermo.data.sources.mnist import Mnist
 from hiermo.data.sources.tiny_imagenet import TREE as TINY

@@ -9,7 +9,7 @@ import struct
 import numpy as np
 import pytest
 
-from hiermo.data.safe_pickle import Refused, read_pickle
+from hiermo.data.reading.safe_pickle import Refused, read_pickle
 
 GOOD = {b"data": np.arange(12, dtype=np.uint8).reshape(3, 4), b"labels": [0, 1, 2], b"name": "one", b"share": 0.5}
 
@@ -92,7 +92,7 @@ def test_code_is_refused_and_not_run(tmp_path, protocol, nested):
         ("numpy", "dtype.__init_subclass__"),
         ("numpy.core.multiarray", "_reconstruct.__globals__"),
         ("numpy.ndarray", ""),
-        ("hiermo.data.safe_pickle", "_Array.__setstate__.__globals__"),
+        ("hiermo.data.reading.safe_pickle", "_Array.__setstate__.__globals__"),
         ("builtins", "getattr"),
         ("__builtin__", "eval"),  # what Python 2 called it
         ("copyreg", "_reconstructor"),

@@ -9,7 +9,7 @@ import pytest
 
 from hiermo.core.errors import UserError
 from hiermo.data.dataset import check
-from hiermo.data.decoded import progress
+from hiermo.data.reading.decoded import progress
 from hiermo.data.sources import tiny_imagenet
 from hiermo.data.sources.tiny_imagenet import TREE, TinyImageNet
 

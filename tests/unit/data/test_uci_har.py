@@ -7,7 +7,7 @@ import pytest
 
 from hiermo.core.errors import UserError
 from hiermo.data.dataset import check
-from hiermo.data.decoded import progress
+from hiermo.data.reading.decoded import progress
 from hiermo.data.sources import uci_har
 from hiermo.data.sources.uci_har import CHANNELS, FILES, TREE, UciHar
 

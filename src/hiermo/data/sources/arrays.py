@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import Location, check_values
 from hiermo.data.dataset import Dataset
-from hiermo.data.own import Piece, Share, as_many, assembled, first, owned, places, places_of_test
-from hiermo.data.typed import Layout, labels, samples
+from hiermo.data.reading.own import Piece, Share, as_many, assembled, first, owned, places, places_of_test
+from hiermo.data.reading.typed import Layout, labels, samples
 
 TRAIN = (("train_x", "train_y"), ("x_train", "y_train"))
 TEST = (("test_x", "test_y"), ("x_test", "y_test"))

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hiermo.data.dataset import Dataset
-from hiermo.data.decoded import Arrays, decoded
 from hiermo.data.download import Download
-from hiermo.data.refusals import damaged, missing
-from hiermo.data.safe_pickle import Refused, read_pickle
+from hiermo.data.reading.decoded import Arrays, decoded
+from hiermo.data.reading.refusals import damaged, missing
+from hiermo.data.reading.safe_pickle import Refused, read_pickle
 
 Bytes = NDArray[np.uint8]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import Location, check_values, suggestion
 from hiermo.data.dataset import Dataset
-from hiermo.data.own import Piece, Share, assembled, first, number, read_all, read_tests
+from hiermo.data.reading.own import Piece, Share, assembled, first, number, read_all, read_tests
 
 Column = str | int
 LARGEST = float(np.finfo(np.float32).max)

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import Count, Location, check_values, suggestion
 from hiermo.data.dataset import Dataset
-from hiermo.data.hugging_face_table import Columns, Read
-from hiermo.data.own import Share, assembled, first, owned, places
-from hiermo.data.pictures import check_size
+from hiermo.data.reading.hugging_face_table import Columns, Read
+from hiermo.data.reading.own import Share, assembled, first, owned, places
+from hiermo.data.reading.pictures import check_size
 
 # nothing pickled is read: some versions of the library would unpickle what other formats hold
 FORMATS = {".parquet": "parquet", ".arrow": "arrow", ".csv": "csv", ".json": "json", ".jsonl": "json"}

@@ -9,8 +9,8 @@ import numpy as np
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import Count, Location, check_values
 from hiermo.data.dataset import Dataset
-from hiermo.data.own import Piece, Share, assembled, first, natural, read_all, read_tests
-from hiermo.data.pictures import SUFFIXES, check_same_size, check_size, pixels_of, stacked
+from hiermo.data.reading.own import Piece, Share, assembled, first, natural, read_all, read_tests
+from hiermo.data.reading.pictures import SUFFIXES, check_same_size, check_size, pixels_of, stacked
 
 
 @dataclass(frozen=True, kw_only=True)

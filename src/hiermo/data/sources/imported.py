@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import suggestion
 from hiermo.data.dataset import Dataset, Samples, check
-from hiermo.data.own import Piece, assembled
-from hiermo.data.typed import Layout, labels, samples
+from hiermo.data.reading.own import Piece, assembled
+from hiermo.data.reading.typed import Layout, labels, samples
 
 FOUR = ("train_x", "train_y", "test_x", "test_y")
 WAYS = f"a hiermo Dataset, a tuple ({', '.join(FOUR)}), or an object with these attributes"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hiermo.core.errors import UserError
 from hiermo.data.dataset import Dataset, check
 from hiermo.data.download import Download
-from hiermo.data.refusals import damaged, missing
+from hiermo.data.reading.refusals import damaged, missing
 
 FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 MNIST_SHA256 = {

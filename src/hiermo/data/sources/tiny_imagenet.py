@@ -12,9 +12,9 @@ from PIL import Image
 
 from hiermo.core.errors import UserError
 from hiermo.data.dataset import Dataset
-from hiermo.data.decoded import Arrays, decoded, progress
 from hiermo.data.download import Download
-from hiermo.data.refusals import damaged, missing
+from hiermo.data.reading.decoded import Arrays, decoded, progress
+from hiermo.data.reading.refusals import damaged, missing
 
 TREE = "tiny-imagenet-200"
 NEEDED = ("wnids.txt", "words.txt", "train", "val/images", "val/val_annotations.txt")

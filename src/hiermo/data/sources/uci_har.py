@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from hiermo.core.errors import UserError
 from hiermo.data.dataset import Dataset
-from hiermo.data.decoded import Arrays, decoded, progress
 from hiermo.data.download import Download
-from hiermo.data.refusals import damaged, missing
+from hiermo.data.reading.decoded import Arrays, decoded, progress
+from hiermo.data.reading.refusals import damaged, missing
 
 TREE = "UCI HAR Dataset"
 CHANNELS = tuple(f"{kind}_{axis}" for kind in ("body_acc", "body_gyro", "total_acc") for axis in "xyz")

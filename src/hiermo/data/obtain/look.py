@@ -8,11 +8,11 @@ import tempfile
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from hiermo.data.checksum import fault
 from hiermo.data.download import Download
-from hiermo.data.fetchable import Fetchable
-from hiermo.data.place import SHOWN, several
-from hiermo.data.side import Side
+from hiermo.data.obtain.checksum import fault
+from hiermo.data.obtain.fetchable import Fetchable
+from hiermo.data.obtain.place import SHOWN, several
+from hiermo.data.obtain.side import Side
 
 LEVELS = 2  # of folders below PATH in which an unpacked set without checksums is looked for
 

@@ -5,12 +5,12 @@ import os
 from pathlib import Path, PurePosixPath
 import shutil
 
-from hiermo.data.checksum import fault
 from hiermo.data.download import Download
-from hiermo.data.fetchable import Fetchable
-from hiermo.data.listener import Listener
-from hiermo.data.side import Side
-from hiermo.data.unpack import unpack
+from hiermo.data.obtain.checksum import fault
+from hiermo.data.obtain.fetchable import Fetchable
+from hiermo.data.obtain.listener import Listener
+from hiermo.data.obtain.side import Side
+from hiermo.data.obtain.unpack import unpack
 
 SHOWN = 3  # wrong files that a sentence names
 MANY = 1000  # files that are not worth syncing one by one; but all disks at once take long on a busy machine

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import Range
 from hiermo.data.dataset import Dataset, Labels, Samples, check
-from hiermo.data.set_aside import set_aside
+from hiermo.data.reading.set_aside import set_aside
 
 Share = Annotated[float, Range(gt=0, lt=1)]
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import suggestion
 from hiermo.data.dataset import Samples
-from hiermo.data.own import Piece
-from hiermo.data.pictures import pixels_of, stacked
-from hiermo.data.typed import labels, samples
+from hiermo.data.reading.own import Piece
+from hiermo.data.reading.pictures import pixels_of, stacked
+from hiermo.data.reading.typed import labels, samples
 
 
 class Read(NamedTuple):

@@ -6,11 +6,11 @@ import shutil
 
 from hiermo.core.errors import UserError
 from hiermo.data.download import Download
-from hiermo.data.fetchable import Fetchable
-from hiermo.data.listener import Listener
-from hiermo.data.look import archives, below, by_name, official, recognised, what_lacks
-from hiermo.data.place import assemble, place, wrong_contents
-from hiermo.data.side import Side, locked
+from hiermo.data.obtain.fetchable import Fetchable
+from hiermo.data.obtain.listener import Listener
+from hiermo.data.obtain.look import archives, below, by_name, official, recognised, what_lacks
+from hiermo.data.obtain.place import assemble, place, wrong_contents
+from hiermo.data.obtain.side import Side, locked
 
 
 def import_files(wanted: Fetchable, path: Path, directory: Path, listener: Listener | None = None) -> None:

@@ -11,7 +11,7 @@ import zipfile
 import zlib
 
 from hiermo.core.errors import UserError
-from hiermo.data.listener import Listener
+from hiermo.data.obtain.listener import Listener
 
 SUFFIXES = (".zip", ".tar.gz", ".tgz", ".tar")
 MOST_BYTES = 8 * 1024**3  # ten times the largest set that hiermo knows

@@ -8,8 +8,8 @@ import shutil
 from filelock import FileLock, Timeout
 
 from hiermo.core.errors import UserError
-from hiermo.data.fetchable import Fetchable
-from hiermo.data.listener import Listener
+from hiermo.data.obtain.fetchable import Fetchable
+from hiermo.data.obtain.listener import Listener
 
 
 class Side:

@@ -7,8 +7,8 @@ from urllib import request
 from urllib.error import HTTPError, URLError
 
 from hiermo._version import __version__
-from hiermo.data.listener import Listener
-from hiermo.data.part import Part, Whole
+from hiermo.data.obtain.listener import Listener
+from hiermo.data.obtain.part import Part, Whole
 
 BLOCK = 256 * 1024
 BUSY = (408, 425, 429)  # the only answers below 500 that may be another one later

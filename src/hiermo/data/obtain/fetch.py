@@ -8,15 +8,15 @@ import time
 from urllib.parse import quote, urlsplit
 
 from hiermo.core.errors import UserError
-from hiermo.data.checksum import fault
 from hiermo.data.download import Download
-from hiermo.data.fetchable import Fetchable
-from hiermo.data.lacking import lacking
-from hiermo.data.listener import Listener
-from hiermo.data.part import Part
-from hiermo.data.place import assemble, place, wrong_contents
-from hiermo.data.side import Side, locked
-from hiermo.data.transfer import Failed, receive
+from hiermo.data.obtain.checksum import fault
+from hiermo.data.obtain.fetchable import Fetchable
+from hiermo.data.obtain.lacking import lacking
+from hiermo.data.obtain.listener import Listener
+from hiermo.data.obtain.part import Part
+from hiermo.data.obtain.place import assemble, place, wrong_contents
+from hiermo.data.obtain.side import Side, locked
+from hiermo.data.obtain.transfer import Failed, receive
 
 WORTH_IT = 64 * 1024  # bytes that an attempt must bring to count for nothing: byte by byte it would never end
 

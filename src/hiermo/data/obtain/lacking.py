@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from hiermo.core.errors import UserError
-from hiermo.data.checksum import fault
 from hiermo.data.download import Download
-from hiermo.data.fetchable import Fetchable
-from hiermo.data.place import plain
+from hiermo.data.obtain.checksum import fault
+from hiermo.data.obtain.fetchable import Fetchable
+from hiermo.data.obtain.place import plain
 
 
 def lacking(wanted: Fetchable, directory: Path) -> list[Download]:
