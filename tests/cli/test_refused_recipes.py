@@ -164,7 +164,7 @@ def test_data_that_is_not_here(hiermo, recipe, monkeypatch, tmp_path, words):
     monkeypatch.setenv("HIERMO_DATA", str(tmp_path / "data"))
     error = hiermo("run", path, "-s", "data.source=mnist", *words).error
     assert "data set mnist: train-images-idx3-ubyte" in error
-    assert f"not in {tmp_path}/data/mnist; put it there, or let HIERMO_DATA name" in error
+    assert f"not in {tmp_path}/data/mnist; get it by `hiermo data fetch mnist` or `hiermo data import mnist" in error
     assert {each.name for each in tmp_path.iterdir()} == {"r.toml", "data"}
 
 

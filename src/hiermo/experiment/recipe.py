@@ -186,6 +186,8 @@ def check_together(recipe: Any, said: "Faults") -> None:
     for key, given in (("data.edges", recipe.edges is not None), ("tree.assign", recipe.tree.assign != "given")):
         if given and tree.tiers == 2:
             said.add(key, "needs edges: this tree has its workers directly under the cloud")
+    if recipe.edges is not None and recipe.tree.assign != "given":
+        said.add("tree.assign", "would undo data.edges, which says what each edge gets; leave one of them out")
     samples = None if recipe.source is None else getattr(recipe.source.made, "samples", None)
     if samples is not None and tree.n_workers > samples:
         said.add("tree", f"has {tree.n_workers} workers, more than the {samples} samples of data.source")

@@ -1,6 +1,7 @@
 """The division that the data brings along."""
 
 from dataclasses import replace
+import os
 from pathlib import Path
 
 from hypothesis import given
@@ -108,3 +109,14 @@ class Cut:
 def test_an_owner_at_two_workers_has_no_own_test():
     assert owners_of(held := partition(DATA, Cut(), n_workers=2)) == [[0, 1, 2], [2, 3, 4]]
     assert held.test_parts is None
+
+
+@pytest.mark.real_data
+@pytest.mark.skipif(not os.environ.get("HIERMO_DATA"), reason="HIERMO_DATA is not set")
+def test_the_people_of_uci_har():
+    held = load_data("uci-har", workers=21, by="natural")
+    assert held.sizes[:4] == (347, 341, 302, 325)
+    assert sum(held.sizes) == 7352
+    assert held.test_parts is None  # the test samples are other people's
+    with pytest.raises(UserError, match="21 owners of samples for 22 workers"):
+        load_data("uci-har", workers=22, by="natural")

@@ -212,3 +212,9 @@ def test_dirichlet_that_cannot_be(rule, words):
 )
 def test_options_are_understood(kind, values, wrong):
     assert [name for name, _ in faults(kind, values)] == wrong
+
+
+def test_a_class_without_samples_is_not_dealt_out():
+    labels = np.repeat([0, 2, 5], 10)
+    parts = Classes(per_worker=1).split(labels, n_workers=3, seed=0)
+    assert sorted(np.unique(labels[part]).tolist() for part in parts) == [[0], [2], [5]]

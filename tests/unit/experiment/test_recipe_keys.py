@@ -83,6 +83,10 @@ def test_paths_are_looked_for_beside_the_recipe_and_then_here(tmp_path, monkeypa
     [
         ({"tree": {"workers": 4, "assign": "similar"}, "algorithm": "FedAvg"}, "tree.assign needs edges"),
         ({"tree": {"workers": 4}, "data": {**RAW["data"], "edges": "iid"}, "algorithm": "FedAvg"}, "data.edges needs"),
+        (
+            {"tree": {**RAW["tree"], "assign": "mixed"}, "data": {**RAW["data"], "edges": "iid"}},
+            "tree.assign would undo data.edges",
+        ),
         ({"input": {"crop": -1}}, "input.crop must be at least 0, not -1"),
         ({"input": {"crops": 1}}, "input.crops is not a key of [input]; did you mean 'crop'?"),
         ({"evaluate": {"per": ["workers"]}}, "evaluate.per must be one of 'class', 'worker', 'edge', not 'workers'"),

@@ -80,8 +80,10 @@ def raw_recipes(draw):
     if draw(st.booleans()):
         raw["train"]["until"] = {"accuracy": draw(st.floats(0, 1)), "loss": draw(counts)}
     if draw(st.booleans()) and tree.keys() != {"workers"}:
-        raw["data"]["edges"] = draw(partitions)
-        raw["tree"]["assign"] = draw(st.sampled_from(["given", "similar", "mixed", "random"]))
+        if draw(st.booleans()):
+            raw["data"]["edges"] = draw(partitions)
+        else:
+            raw["tree"]["assign"] = draw(st.sampled_from(["similar", "mixed", "random"]))
     if draw(st.booleans()):
         raw["input"] = {"normalise": draw(st.booleans()), "crop": draw(counts), "flip": draw(st.booleans())}
     if draw(st.booleans()):

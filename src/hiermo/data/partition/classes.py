@@ -31,10 +31,11 @@ class Classes:
     cover: bool = True
 
     def split(self, labels: NDArray[np.int64], n_workers: int, seed: int) -> tuple[NDArray[np.intp], ...]:
-        classes = int(labels.max()) + 1
+        present, labels = np.unique(labels, return_inverse=True)  # a class without samples is not dealt out
+        classes = present.size
         self._check(classes, n_workers)
         holds = (_dealt if self.cover else _chosen)(n_workers, self.per_worker, classes, seed)
-        if nobodys := [c for c in np.unique(labels).tolist() if not holds[:, c].any()]:
+        if nobodys := present[~holds.any(0)].tolist():
             warnings.warn(
                 f"no worker holds class {', '.join(map(str, nobodys))}: its samples are not used in training; "
                 "data.partition.cover = true gives every class to someone",
