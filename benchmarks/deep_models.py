@@ -25,7 +25,7 @@ STUDIES = {
     "vgg16 on cifar10": {"source": "cifar10", "model": "vgg16", "crop": 4},
     "resnet18 on tiny-imagenet": {"source": "tiny-imagenet", "model": "resnet18", "crop": 8},
 }
-BATCH, ROUNDS, TAU, PI = 64, 4, 5, 2
+BATCH, ROUNDS, TAU, PI = 64, 2, 5, 2
 
 
 def bare_step_s(problem: hiermo.Supervised, module: torch.nn.Module, batch: int) -> float:

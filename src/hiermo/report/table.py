@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from rich import box
 from rich.markup import escape
 from rich.table import Table
 
@@ -11,11 +12,16 @@ FAIR = {f"accuracy_worst_{each}": f"worst {each}" for each in ("class", "worker"
 
 def result_table(results: Sequence[dict[str, Any]]) -> Table:
     """One row per run, the best accuracy in bold."""
-    table = Table(title=f"{results[0]['model']} on {results[0]['data']}", title_justify="left")
-    table.add_column("algorithm")
     fair = [name for name in FAIR if all(name in result for result in results)]
+    table = Table(
+        title=f"{results[0]['model']} on {results[0]['data']}",
+        title_justify="left",
+        box=box.SIMPLE_HEAD if fair else box.HEAVY_HEAD,  # eight columns and their lines are too wide for 80 characters
+        padding=(0, 0, 0, 1) if fair else (0, 1),
+    )
+    table.add_column("algorithm", no_wrap=True)
     for name in ("accuracy", *(FAIR[key] for key in fair), "loss", "iterations", "seconds"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=not name.startswith("worst"))
     best = max((r["accuracy"] for r in results if r["accuracy"] is not None), default=None)
     for result in results:
         accuracy = result["accuracy"]
