@@ -5,8 +5,11 @@ from pathlib import Path
 import re
 import subprocess
 import sys
+import tomllib
 
 import pytest
+
+from hiermo.experiment.recipe import parse
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,9 +40,25 @@ def test_the_example_algorithm_is_the_one_explained():
 
 
 def test_links_lead_to_files():
-    for document in ("README.md", "CONTRIBUTING.md"):
-        for target in re.findall(r"\]\(([^)#]+)", (ROOT / document).read_text()):
-            assert (ROOT / target).exists(), f"{document}: {target}"
+    for document in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")):
+        for target in re.findall(r"\]\(([^)#]+)", document.read_text()):
+            assert target.startswith("https://") or (document.parent / target).exists(), f"{document}: {target}"
+
+
+def test_the_recipes_of_the_page_on_data_are_understood():
+    shown = re.findall(r"```toml\n(.*?)```", (ROOT / "docs/data.md").read_text(), flags=re.DOTALL)
+    assert len(shown) == 4
+    usual = {
+        "data": "mnist",
+        "model": "logistic",
+        "tree": {"edges": 2, "workers_per_edge": 2},
+        "train": {"iterations": 20},
+        "algorithm": "HierMo",
+    }
+    for text in shown:
+        parse({**usual, **tomllib.loads(text)})
+        for other in re.findall(r"^# (partition = .*)$", text, flags=re.MULTILINE):
+            parse({**usual, "data": {"source": "mnist", **tomllib.loads(other)}})
 
 
 def test_the_example_runs_from_its_recipe(tmp_path):
