@@ -20,6 +20,7 @@ from hiermo.data.obtain.fetch import Patience, fetch
 from hiermo.data.obtain.fetchable import Fetchable, fetchable
 from hiermo.data.obtain.listener import Listener
 from hiermo.data.obtain.part import Part
+from hiermo.data.obtain.transfer import Pace
 from loopback import How, serving
 
 BYTES = random.Random(0).randbytes(1_000_000)
@@ -123,6 +124,34 @@ def test_a_stall_before_the_first_byte(site, tmp_path):
     began = time.monotonic()
     assert fetch(small(address), tmp_path, patience=HASTY)
     assert 0.5 < time.monotonic() - began < 10
+
+
+CRAWLING = How(pace=(50_000, 0.1))  # half a megabyte a second
+IMPATIENT = replace(QUICK, pace=Pace(after_s=0.15, slowest=5_000_000))
+
+
+def test_a_slow_server_is_left_for_a_mirror_which_brings_the_rest(site, tmp_path):
+    slow, mirror = site.put("slow/digits.bin", BYTES, always=CRAWLING), site.put("mirror/digits.bin", BYTES)
+    heard = Heard()
+    assert fetch(small(slow, mirror), tmp_path, heard, IMPATIENT)
+    assert (tmp_path / "small/digits.bin").read_bytes() == BYTES
+    (rest,) = site.of("mirror/digits.bin")
+    begin = int(rest.range.removeprefix("bytes=").removesuffix("-"))
+    assert 0 < begin < HALF and rest.sent == len(BYTES) - begin
+    assert len(heard.notes) == 1 and "is slow, " in heard.notes[0] and " kB a second" in heard.notes[0]
+
+
+def test_a_slow_server_is_gone_back_to_where_no_other_has_the_file(site, tmp_path):
+    slow, gone = site.put("slow/digits.bin", BYTES, always=How(pace=(200_000, 0.1))), site.url("gone/digits.bin")
+    assert fetch(small(slow, gone), tmp_path, patience=IMPATIENT)
+    assert (tmp_path / "small/digits.bin").read_bytes() == BYTES
+    first, last = site.of("slow/digits.bin")
+    assert first.range is None and last.range is not None
+
+
+def test_the_only_server_may_be_slow(site, tmp_path):
+    assert fetch(small(site.put("digits.bin", BYTES, How(pace=(200_000, 0.1)))), tmp_path, patience=IMPATIENT)
+    assert len(site.asked) == 1
 
 
 def test_a_server_that_ignores_ranges_starts_again(site, tmp_path):

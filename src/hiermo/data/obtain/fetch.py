@@ -16,9 +16,11 @@ from hiermo.data.obtain.listener import Listener
 from hiermo.data.obtain.part import Part
 from hiermo.data.obtain.place import assemble, place, wrong_contents
 from hiermo.data.obtain.side import Side, locked
-from hiermo.data.obtain.transfer import Failed, receive
+from hiermo.data.obtain.transfer import Failed, Pace, Slow, receive
 
 WORTH_IT = 64 * 1024  # bytes that an attempt must bring to count for nothing: byte by byte it would never end
+
+USUAL_PACE = Pace(after_s=15.0, slowest=200_000)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,12 +28,14 @@ class Patience:
     """How long a silent server is waited for, how often it is asked again, and the pauses, each twice the last.
 
     An attempt that brings the file clearly further than any before does not count: a bad line gets there in the end.
+    A server that is slower than `pace` is left for the next address, and is gone back to where no other has the file.
     """
 
     timeout_s: float = 30.0
     attempts: int = 4
     pause_s: float = 1.0
     longest_pause_s: float = 20.0
+    pace: Pace = USUAL_PACE
 
 
 def fetch(
@@ -82,12 +86,17 @@ def _fetch_file(wanted: Fetchable, download: Download, side: Side, listener: Lis
     if part.target.is_file() and not judge(part.target):
         return part.target
     tried = []
-    for url in addresses(wanted, download):
-        why = _from_address(url, part, bool(checksum), judge, listener, patience)
-        if not why:
+    urls = addresses(wanted, download)
+    waiting = [(url, patience.pace if len(urls) > 1 else None) for url in urls]
+    for url, pace in waiting:  # grows by those that were slow
+        failed = _from_address(url, part, bool(checksum), judge, listener, patience, pace)
+        if failed is None:
             return part.target
-        tried.append(f"{url}: {why}")
-        listener.note(tried[-1])
+        if isinstance(failed, Slow):
+            waiting.append((url, None))
+        else:
+            tried.append(f"{url}: {failed}")
+        listener.note(f"{url}: {failed}")
     raise UserError(
         f"data set {wanted.name}: {download.name} could not be fetched ({'; '.join(tried)}); {_way_out(wanted)}"
     )
@@ -108,18 +117,24 @@ def _trial(wanted: Fetchable, download: Download, side: Side, file: Path) -> str
 
 
 def _from_address(
-    url: str, part: Part, checked: bool, judge: Callable[[Path], str], listener: Listener, patience: Patience
-) -> str:
+    url: str,
+    part: Part,
+    checked: bool,
+    judge: Callable[[Path], str],
+    listener: Listener,
+    patience: Patience,
+    pace: Pace | None,
+) -> Failed | None:
     """Why there is no right file after several attempts; or nothing, and it has its name."""
     failures, furthest = 0, part.size
     while True:
         began_at = part.size
         try:
-            receive(url, part, patience.timeout_s, checked, listener)
+            receive(url, part, patience.timeout_s, checked, listener, pace)
             whole = part.whole()
             if not (wrong := judge(part.path)):
                 part.finish()
-                return ""
+                return None
             part.forget()
             # a file put together from two answers, or of unknown length, may be wrong by accident
             raise Failed(wrong, again=began_at > 0 or whole is None or whole.size is None)
@@ -128,8 +143,8 @@ def _from_address(
             failures = 1 if further else failures + 1
             furthest = part.size if further else furthest
             if not failed.again:
-                return str(failed)
+                return failed
             if failures >= patience.attempts:
-                return f"{failed} ({failures} attempts)"
+                return Failed(f"{failed} ({failures} attempts)")
             listener.note(f"{url}: {failed}; trying again")
         time.sleep(min(patience.pause_s * 2 ** (failures - 1), patience.longest_pause_s))

