@@ -42,7 +42,8 @@ def _run(recipe: Recipe, part: Part, problem: Supervised) -> dict[str, Any]:
         "iterations": recipe.train.iterations,
         "cloud_rounds": recipe.cloud_rounds(part),
         "messages": messages,
-        "traffic": human(vectors * problem.dimension * item_bytes(recipe)),
+        # running statistics travel with every model
+        "traffic": human((vectors * problem.dimension + messages * problem.flat.buffers.size) * item_bytes(recipe)),
         "seconds": _seconds(recipe, part, problem),
         "simulated_seconds": None
         if recipe.delays is None

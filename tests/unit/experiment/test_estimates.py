@@ -47,6 +47,16 @@ def test_dry_run():
     assert "5 samples per worker" in estimate(parse({**RAW, "data": {"source": "synthetic", "samples": 25}}))["data"]
 
 
+def test_running_statistics_travel_too(tmp_path):
+    (tmp_path / "normed.py").write_text(
+        "from torch import nn\n\ndef net():\n    return nn.Sequential(nn.Linear(7, 10), nn.BatchNorm1d(10))\n"
+    )
+    recipe = parse({**RAW, "model": "normed:net", "algorithm": "HierMo"}, folders=[tmp_path])
+    (run,) = estimate(recipe)["runs"]
+    parameters, statistics = 7 * 10 + 10 + 20, 2 * 10 + 1
+    assert run["traffic"] == human(4 * run["messages"] * (2 * parameters + statistics))
+
+
 def test_memory_grows_with_workers_and_model(monkeypatch):
     recipe = parse(RAW)
     data = load_data(recipe)
