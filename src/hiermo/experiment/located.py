@@ -1,7 +1,7 @@
 """Paths in a recipe: relative to its own folder, or else to where the command is run."""
 
 from collections.abc import Sequence
-from glob import has_magic
+from glob import escape, glob
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ def located(value: Any, folders: Folders) -> Any:
     given = Path(value).expanduser()
     for folder in folders:
         place = folder / given
-        if place.exists() or (has_magic(value) and any(folder.glob(value) if not given.is_absolute() else (given,))):
+        pattern = escape(str(place)).replace("[*]", "*")  # nothing but the star is special
+        if place.exists() or glob(pattern):  # noqa: PTH207 - Path.glob takes no absolute patterns
             return str(place)
     return value
