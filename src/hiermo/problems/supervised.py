@@ -27,7 +27,8 @@ class Divided(Protocol):
     """Data divided among workers: what `Supervised` asks of it. Arrays are numpy's or torch's.
 
     `x` is uint8, which means pixels and is divided by 255 in the batch, or floating point; `parts[i]` holds the indices
-    of worker i's samples in the training set. `test_x` and `test_y` may be None.
+    of worker i's samples in the training set. `test_x` and `test_y` may be None. Where there are `classes` (how many),
+    `class_names` and `test_parts` (as `parts`, of the test set), they are used too.
     """
 
     @property
