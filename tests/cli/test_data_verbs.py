@@ -88,7 +88,7 @@ def test_what_cannot_be_fetched(site, tmp_path):
 
 
 def test_ctrl_c_leaves_what_came(site, tmp_path):
-    site.put("ones", ONES, How(pace=(10_000, 0.02)))
+    site.put("ones", ONES, How(stall=10_000))  # so that it is still under way when the signal comes
     process = start(tmp_path, "fetch", NAME)
     part = tmp_path / "data/small.part/downloads/ones.part"
     deadline = time.monotonic() + 60

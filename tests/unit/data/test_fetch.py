@@ -126,12 +126,12 @@ def test_a_stall_before_the_first_byte(site, tmp_path):
     assert 0.5 < time.monotonic() - began < 10
 
 
-CRAWLING = How(pace=(50_000, 0.1))  # half a megabyte a second
+CRAWLING = How(pace=(10_000, 0.1))  # 10 s for all of it
 IMPATIENT = replace(QUICK, pace=Pace(after_s=0.15, slowest=5_000_000))
 
 
 def test_a_slow_server_is_left_for_a_mirror_which_brings_the_rest(site, tmp_path):
-    slow, mirror = site.put("slow/digits.bin", BYTES, always=CRAWLING), site.put("mirror/digits.bin", BYTES)
+    slow, mirror = site.put("slow/digits.bin", BYTES, CRAWLING), site.put("mirror/digits.bin", BYTES)
     heard = Heard()
     assert fetch(small(slow, mirror), tmp_path, heard, IMPATIENT)
     assert (tmp_path / "small/digits.bin").read_bytes() == BYTES
@@ -142,7 +142,7 @@ def test_a_slow_server_is_left_for_a_mirror_which_brings_the_rest(site, tmp_path
 
 
 def test_a_slow_server_is_gone_back_to_where_no_other_has_the_file(site, tmp_path):
-    slow, gone = site.put("slow/digits.bin", BYTES, always=How(pace=(200_000, 0.1))), site.url("gone/digits.bin")
+    slow, gone = site.put("slow/digits.bin", BYTES, CRAWLING), site.url("gone/digits.bin")
     assert fetch(small(slow, gone), tmp_path, patience=IMPATIENT)
     assert (tmp_path / "small/digits.bin").read_bytes() == BYTES
     first, last = site.of("slow/digits.bin")
@@ -388,7 +388,7 @@ def child(address, directory):
 
 
 def test_a_killed_process_loses_nothing(site, tmp_path):
-    address = site.put("digits.bin", BYTES, How(pace=(20_000, 0.02)))
+    address = site.put("digits.bin", BYTES, How(stall=300_000))
     process = child(address, tmp_path)
     part = tmp_path / "small.part/downloads/digits.bin.part"
     deadline = time.monotonic() + 30
@@ -434,7 +434,7 @@ def test_what_came_whole_is_not_fetched_again(site, tmp_path):
 
 
 def test_two_at_once_fetch_it_once(site, tmp_path):
-    address = site.put("digits.bin", BYTES, always=How(pace=(100_000, 0.03)))
+    address = site.put("digits.bin", BYTES, always=How(pace=(100_000, 0.1)))
     heard, new = [Heard(), Heard()], []
     both = [threading.Thread(target=lambda h=h: new.append(fetch(small(address), tmp_path, h))) for h in heard]
     for each in both:
