@@ -89,7 +89,9 @@ def test_what_cannot_be_fetched(site, tmp_path):
 
 def test_ctrl_c_leaves_what_came(site, tmp_path):
     site.put("ones", ONES, How(stall=10_000))  # so that it is still under way when the signal comes
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background would ignore it
     process = start(tmp_path, "fetch", NAME)
+    signal.signal(signal.SIGINT, before)
     part = tmp_path / "data/small.part/downloads/ones.part"
     deadline = time.monotonic() + 60
     while not (part.is_file() and part.stat().st_size):
