@@ -5,24 +5,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hiermo.cli.arguments import AsJson, RecipeName, Seed, Settings
+
 if TYPE_CHECKING:
     from hiermo.experiment.part import Part
     from hiermo.experiment.recipe import Recipe
 
 
 def show(
-    recipe: Annotated[
-        str, typer.Argument(metavar="RECIPE", help="A recipe file, or a shipped one by name, as in quick/digits.")
-    ],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("-s", "--set", metavar="KEY=VALUE", help="Change a key of the recipe, as in -s tree.edges=4."),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed; short for -s train.seed=N.")] = None,
+    recipe: RecipeName,
+    settings: Settings = None,
+    seed: Seed = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Where to draw it; else NAME-holdings.png, here.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show who holds what: every worker's samples of each class, how different they are, and a picture."""
     import json

@@ -5,13 +5,15 @@ from typing import Annotated
 
 import typer
 
+from hiermo.cli.arguments import AsJson
+
 
 def resume(
     directory: Annotated[
         Path, typer.Argument(metavar="DIR", help="A run directory, or a folder of several that one run made.")
     ],
     iterations: Annotated[int | None, typer.Option(min=1, help="Go on to this iteration.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Go on with an interrupted or killed run from its last checkpoint; a finished one shows its result."""
     from hiermo.cli.training import load_problem, show, train_all

@@ -6,23 +6,20 @@ from typing import Annotated
 
 import typer
 
+from hiermo.cli.arguments import AsJson, RecipeName, Seed, Settings
+
 
 def run(
-    recipe: Annotated[
-        str, typer.Argument(metavar="RECIPE", help="A recipe file, or a shipped one by name, as in quick/digits.")
-    ],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("-s", "--set", metavar="KEY=VALUE", help="Change a key of the recipe, as in -s periods.tau=20."),
-    ] = None,
+    recipe: RecipeName,
+    settings: Settings = None,
     out: Annotated[
         Path | None, typer.Option(help="Run directory; with several algorithms, the folder of their directories.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed; short for -s train.seed=N.")] = None,
+    seed: Seed = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Tell what would be run, and how long it would take.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Train every algorithm of a recipe, and show a table and a picture."""
     from hiermo.core.errors import UserError

@@ -19,8 +19,7 @@ def holdings(recipe: Recipe, dataset: Dataset) -> Partitioned:
     if recipe.edges is None:
         dealt = partition(dataset, rule, tree.n_workers, seed)
     else:
-        groups = [tree.children(1, edge).tolist() for edge in range(tree.counts[1])]
-        dealt = two_level(dataset, recipe.edges.made, rule, groups, seed)
+        dealt = two_level(dataset, recipe.edges.made, rule, tree.groups, seed)
     if recipe.tree.assign == "given":
         return dealt
     return dealt.reordered(assign(dealt.counts(), tree, recipe.tree.assign, seed))

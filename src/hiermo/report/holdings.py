@@ -45,9 +45,7 @@ class Holdings:
     @cached_property
     def groups(self) -> list[list[int]] | None:
         """The workers of each edge; None where workers are directly under the cloud."""
-        if self.tree.tiers == 2:
-            return None
-        return [self.tree.children(1, edge).tolist() for edge in range(self.tree.counts[1])]
+        return None if self.tree.tiers == 2 else self.tree.groups
 
     @cached_property
     def heterogeneity(self) -> Heterogeneity:

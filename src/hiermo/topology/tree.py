@@ -98,6 +98,11 @@ class Tree:
         """Indices, in the tier below, of the children of `nodes` of `tier`."""
         return np.flatnonzero(np.isin(self.parents[tier - 1], nodes))
 
+    @property
+    def groups(self) -> list[list[int]]:
+        """The workers of each edge, or on two tiers of the cloud: what `from_groups` takes."""
+        return [self.children(1, edge).tolist() for edge in range(self.counts[1])]
+
     def sizes(self, sizes: Sequence[int]) -> tuple[NDArray[Any], ...]:
         """Data under every node, tier by tier, from that of the workers."""
         tiers = [np.asarray(sizes)]

@@ -155,3 +155,9 @@ def test_repr(tree, shown):
 def test_refusals(make, said):
     with pytest.raises(UserError, match=said):
         make()
+
+
+def test_groups_are_the_workers_of_each_edge():
+    groups = [[0, 2], [1, 3, 4]]
+    assert Tree.from_groups(groups).groups == groups
+    assert Tree.branching(3).groups == [[0, 1, 2]]
