@@ -1,17 +1,16 @@
 """Any torch module, at an import path: a class, or a function that makes one."""
 
 from collections.abc import Mapping
-from inspect import Parameter, isclass, signature
+from inspect import isclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hiermo.core.errors import HiermoError, UserError
-from hiermo.core.parameter import suggestion
+from hiermo.core.signature import call_faults, parameters
 
 if TYPE_CHECKING:
     from torch import nn
 
 LOSSES = ("cross_entropy", "mse")
-BY_KEYWORD = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
 class Imported(NamedTuple):
@@ -48,18 +47,12 @@ class Imported(NamedTuple):
         found = []
         if self.loss not in LOSSES:
             found.append(("", f"{self.name} asks for loss = '{self.loss}'; known are {', '.join(LOSSES)}"))
-        taken = self._taken()
-        if not any(each.kind is Parameter.VAR_KEYWORD for each in taken.values()):
-            known = [name for name, each in taken.items() if each.kind in BY_KEYWORD]
-            what = f"is not an argument of {self.name}"
-            found += [(name, what + suggestion(name, known)) for name in arguments if name not in known]
-        needed = [name for name, each in taken.items() if each.kind in BY_KEYWORD and each.default is Parameter.empty]
-        missing = [name for name in needed if name not in arguments and name not in ("shape", "classes")]
-        return found + [(name, f"is missing: {self.name} needs it") for name in missing]
+        filled = ("shape", "classes")
+        return found + call_faults(parameters(self.target), self.name, arguments, "an argument", filled)
 
     def call(self, shape: tuple[int, ...], classes: int) -> dict[str, Any]:
         """The keyword arguments of the call that makes the module."""
-        taken = self._taken()
+        taken = parameters(self.target)
         filled = {name: value for name, value in (("shape", shape), ("classes", classes)) if name in taken}
         return filled | dict(self.arguments)
 
@@ -77,9 +70,3 @@ class Imported(NamedTuple):
         if not isinstance(module, nn.Module):
             raise UserError(f"model: {written} is a {type(module).__name__}, not a torch.nn.Module")
         return module
-
-    def _taken(self) -> Mapping[str, Parameter]:
-        try:
-            return signature(self.target).parameters
-        except ValueError:  # of compiled code, which does not tell
-            return {"any": Parameter("any", Parameter.VAR_KEYWORD)}

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-import inspect
 from inspect import Parameter
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hiermo.core.errors import UserError
-from hiermo.core.parameter import suggestion
+from hiermo.core.signature import call_faults, parameters
 from hiermo.data.dataset import Dataset, Samples, check
 from hiermo.data.reading.own import Piece, assembled
 from hiermo.data.reading.typed import Layout, labels, samples
@@ -84,21 +83,14 @@ def _is_data(found: Any) -> bool:
 
 
 def _signature_faults(target: Any, name: str, arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
-    try:
-        parameters = inspect.signature(target).parameters.values()
-    except (TypeError, ValueError):  # of what is written in C: the call will tell
-        return []
-    fixed = [p for p in parameters if p.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)]
-    known = [p.name for p in fixed]
-    takes_all = any(p.kind is Parameter.VAR_KEYWORD for p in parameters)
-    unknown = [each for each in arguments if each not in known and not takes_all]
-    missing = [p.name for p in fixed if p.default is Parameter.empty and p.name not in arguments]
-    nameless = [p.name for p in parameters if p.kind is Parameter.POSITIONAL_ONLY and p.default is Parameter.empty]
-    return [
-        *((each, f"is not a parameter of {name}{suggestion(each, known)}") for each in unknown),
-        *((each, f"is missing: {name} needs it") for each in missing),
-        *(("", f"{name} takes {each} by position only; let it have a name") for each in nameless),
+    taken = parameters(target)
+    nameless = [
+        each.name
+        for each in taken.values()
+        if each.kind is Parameter.POSITIONAL_ONLY and each.default is Parameter.empty
     ]
+    by_position = [("", f"{name} takes {each} by position only; let it have a name") for each in nameless]
+    return call_faults(taken, name, arguments, "a parameter") + by_position
 
 
 def _array(value: Any, where: str) -> NDArray[Any]:
