@@ -1,9 +1,13 @@
 """What an engine asks of a problem. A model is one flat vector; workers are numbered from 0."""
 
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 from hiermo.core.plan import Nodes
+
+Task = Callable[[], None]
+Together = Callable[[Sequence[Task]], None]  # runs tasks that do not depend on each other
 
 
 class Problem(Protocol):
@@ -43,3 +47,20 @@ def computing(problem: Problem) -> AbstractContextManager[Any]:
 def initial_buffers(problem: Problem, seed: int) -> Any:
     """Running statistics of the model (BatchNorm) as one vector `[b]`: `problem.initial_buffers(seed)`, or None."""
     return getattr(problem, "initial_buffers", lambda seed: None)(seed)
+
+
+def blocks(problem: Problem, n: int) -> list[slice]:
+    """How n workers are cut up for independent tasks: as `problem.blocks(n)` says, or not at all."""
+    found: list[slice] = getattr(problem, "blocks", lambda n: [slice(0, n)])(n)
+    return found
+
+
+def together(problem: Problem) -> Together:
+    """Runs independent tasks: `problem.together(tasks)` where there is one, as for a pool of threads."""
+    found: Together = getattr(problem, "together", in_order)
+    return found
+
+
+def in_order(tasks: Sequence[Task]) -> None:
+    for task in tasks:
+        task()

@@ -15,7 +15,10 @@ from hiermo.data.randomness import order
 
 
 class Batches:
-    """Batches of n workers; keeps each worker's last two epochs, as a batch may straddle them."""
+    """Batches of n workers; keeps a tape of each worker's epochs, as many as a batch may touch.
+
+    Threads may ask for batches of different workers at once.
+    """
 
     def __init__(self, parts: Sequence[Any], batch: int, seed: int) -> None:
         if batch < 1:
@@ -23,9 +26,12 @@ class Batches:
         self.parts = [np.asarray(part, np.int64) for part in parts]
         self.batch, self.seed = batch, seed
         self.sizes = np.array([len(part) for part in self.parts])
-        self._offsets = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
-        self._orders = np.empty((2, int(self.sizes.sum())), np.int64)  # epoch e is in row e % 2
-        self._epochs = np.full((2, len(self.parts)), -1)
+        self._epochs = 1 + -(-(batch - 1) // self.sizes)  # on each worker's tape
+        lengths = self._epochs * self.sizes
+        self._offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+        self._tapes = np.empty(int(lengths.sum()), np.int64)
+        self._first = np.full(len(self.parts), -1)  # epoch with which a tape begins
+        self._within = np.arange(batch)
 
     def indices(self, workers: Any, t: int) -> NDArray[np.int64]:
         """Samples `[m, B]` of `workers` in iteration t, as indices into the whole data set.
@@ -35,25 +41,22 @@ class Batches:
         [0, 1, 2]
         """
         workers = np.asarray(workers, np.intp)
-        position = t * self.batch + np.arange(self.batch)  # [B]
-        epoch, place = np.divmod(position, self.sizes[workers, None])  # [m, B]
-        if (epoch[:, -1] - epoch[:, 0] > 1).any():  # a worker with fewer samples than half a batch: rare, so simple
-            return np.stack([self._few(i, e, p) for i, e, p in zip(workers, epoch, place, strict=True)])
-        for ends in (epoch[:, 0], epoch[:, -1]):
-            for i in np.flatnonzero(self._epochs[ends % 2, workers] != ends):
-                self._shuffle(int(workers[i]), int(ends[i]))
-        found: NDArray[np.int64] = self._orders[epoch % 2, self._offsets[workers, None] + place]
+        epoch, place = np.divmod(t * self.batch, self.sizes[workers])  # of the first sample
+        for i in np.flatnonzero(self._first[workers] != epoch):
+            self._wind(int(workers[i]), int(epoch[i]))
+        begin = self._offsets[workers] + place
+        found: NDArray[np.int64] = self._tapes[begin[:, None] + self._within]
         return found
 
-    def _shuffle(self, worker: int, epoch: int) -> None:
-        begin = self._offsets[worker]
-        self._orders[epoch % 2, begin : begin + self.sizes[worker]] = self._epoch(worker, epoch)
-        self._epochs[epoch % 2, worker] = epoch
-
-    def _epoch(self, worker: int, epoch: int) -> NDArray[np.int64]:
-        """The worker's samples in the order of one epoch."""
-        return self.parts[worker][order(self.seed, "batches", worker, epoch, n=int(self.sizes[worker]))]
-
-    def _few(self, worker: int, epoch: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:
-        epochs = {e: self._epoch(int(worker), int(e)) for e in np.unique(epoch)}
-        return np.array([epochs[e][p] for e, p in zip(epoch, place, strict=True)])
+    def _wind(self, worker: int, epoch: int) -> None:
+        """Let the worker's tape begin with an epoch; those that are on it already are moved."""
+        size, n = int(self.sizes[worker]), int(self._epochs[worker])
+        begin = int(self._offsets[worker])
+        tape = self._tapes[begin : begin + n * size].reshape(n, size)
+        ahead = epoch - int(self._first[worker])
+        kept = n - ahead if self._first[worker] >= 0 and 0 < ahead < n else 0
+        if kept:
+            tape[:kept] = tape[ahead:].copy()
+        for k in range(kept, n):
+            tape[k] = self.parts[worker][order(self.seed, "batches", worker, epoch + k, n=size)]
+        self._first[worker] = epoch

@@ -1,6 +1,6 @@
 """The only synchronous training loop: applies the events of a plan to the state, one after the other."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
@@ -11,7 +11,7 @@ import numpy as np
 from hiermo.core.algorithm import Algorithm
 from hiermo.core.errors import Diverged
 from hiermo.core.plan import Event, Merge, Schedule, Setting, Spread, Step, Survey
-from hiermo.core.problem import Problem, initial_buffers
+from hiermo.core.problem import Problem, blocks, initial_buffers
 from hiermo.core.record import adopt, of, pick
 from hiermo.engine.stacked import Stacked, Where
 from hiermo.engine.state import State
@@ -49,7 +49,7 @@ class Loop:
     def states(self, state: State, events: Iterator[Event], *, fine: bool) -> Iterator[tuple[State, bool]]:
         """The state after each act, and whether nothing more happens at its t.
 
-        An act is an event, or all the steps in a row between two others (one by one if `fine`).
+        An act is an event, or all the steps in a row between two others (one by one if `fine`) with the Spread before.
         """
         for act, closing in acts(islice(events, state.position, None), fine=fine):
             last = act[-1]
@@ -83,16 +83,39 @@ class Loop:
         """The last message of each worker, out of the rows that siblings share."""
         return self.engine.take(state.down, self.tree.parents[0][workers])
 
-    def steps(self, state: State, steps: Sequence[Event]) -> State:
-        engine, some = self.engine, steps[0].workers  # type: ignore[union-attr]  # acts() groups steps only
+    def steps(self, state: State, act: Sequence[Event]) -> State:
+        """Iterations in a row, by blocks of workers: each receives and makes all its steps while it is in cache."""
+        engine, steps = self.engine, act
+        arrived: Callable[[Any], Any] | None = None
+        if isinstance(act[0], Spread):
+            state, arrived = self.spread_above(state, act[0])
+            steps = act[1:]
+        some = steps[0].workers  # type: ignore[union-attr]  # acts() groups steps only
         where = self.where(0, some, steps[-1].t)
-        w, down = engine.take(state.tiers[0], some), self.received(state, where.nodes)
         before = None if state.buffers is None else engine.rows(state.buffers[0], where.nodes)
         buffers = engine.copy(before)
         todo = [(step.t, self.at(step.t), partial(self.problem.grad, self.seed, step.t)) for step in steps]
-        new = engine.advance(todo, w, down, buffers, where)
-        if engine.first_broken(new) is not None:
-            raise self.find_broken(todo, w, down, before, where)
+
+        def start(w: Any, nodes: Any) -> Any:
+            if arrived is None:
+                return w
+            here = where._replace(nodes=nodes, t=act[0].t)
+            return engine.each(self.at(act[0].t).receive, w, arrived(nodes), where=here)
+
+        def stretch(rows: slice, w: Any) -> Any:
+            mine = where._replace(nodes=where.nodes[rows])
+            own = None if buffers is None else buffers[rows]
+            new = engine.advance(todo, start(w, mine.nodes), self.received(state, mine.nodes), own, mine)
+            if engine.first_broken(new) is not None:
+                broken.append(rows)
+            return new
+
+        broken: list[slice] = []
+        w = engine.take(state.tiers[0], some)
+        new = engine.in_blocks(stretch, w, blocks(self.problem, len(where.nodes)))
+        if broken:
+            down = self.received(state, where.nodes)
+            raise self.find_broken(todo, start(w, where.nodes), down, before, where)
         return self.put(state, 0, some, new, buffers)
 
     def find_broken(self, todo: Any, w: Any, down: Any, buffers: Any, where: Where) -> Diverged:
@@ -121,9 +144,8 @@ class Loop:
         engine, k, a = self.engine, event.tier, self.at(event.t)
         below = self.where(k - 1, event.children, event.t)
         children = engine.take(state.tiers[k - 1], event.children)
-        if k == 1:
-            full = engine.gradient(self.problem.full_grad, below.nodes)
-            children = engine.each(a.send, children, self.received(state, below.nodes), where=below, grad=full)
+        if k == 1 and type(a).send is not Algorithm.send:
+            children = self.computed(a.send, state, children, below)
             state = self.put(state, 0, event.children, children)
         parents, group = np.unique(self.tree.parents[k - 1][below.nodes], return_inverse=True)
         some = None if len(parents) == self.tree.counts[k] else parents
@@ -139,29 +161,54 @@ class Loop:
             statistics = engine.average(engine.rows(state.buffers[k - 1], below.nodes), sizes, group, len(parents))
         return replace(self.put(state, k, some, new, statistics), rounds=state.rounds + (k == self.tree.tiers - 1))
 
+    def computed(self, rule: Any, state: State, w: Any, where: Where) -> Any:
+        """What `rule(w, down, full_grad)` makes of some workers."""
+
+        def one(rows: slice, part: Any) -> Any:
+            mine = where._replace(nodes=where.nodes[rows])
+            full = self.engine.gradient(self.problem.full_grad, mine.nodes)
+            return self.engine.each(rule, part, self.received(state, mine.nodes), where=mine, grad=full)
+
+        return self.engine.in_blocks(one, w, blocks(self.problem, len(where.nodes)))
+
     def spread(self, state: State, event: Spread) -> State:
+        state, arrived = self.spread_above(state, event)
+        nodes = self.receivers(event)
+        here = self.where(0, nodes, event.t)
+        w = self.engine.take(state.tiers[0], nodes)
+        new = self.engine.each(self.at(event.t).receive, w, arrived(here.nodes), where=here)
+        return self.put(state, 0, nodes, new)
+
+    def spread_above(self, state: State, event: Spread) -> tuple[State, Callable[[Any], Any]]:
+        """All but the workers' own rule; and the messages that arrive at some of them."""
         engine, a, nodes = self.engine, self.at(event.t), event.children
         for j in range(event.tier - 1, -1, -1):  # j = the tier that receives
             here = self.where(j, nodes, event.t)
             senders = self.tree.parents[j][here.nodes]
             sent = pick(of(a.down, j), state.tiers[j + 1])
+            new = engine.take(state.tiers[j], nodes)
             if j == 0:
                 teams = None if nodes is None else np.unique(senders)
                 state = replace(state, down=engine.put(state.down, teams, engine.take(sent, teams)))
-            message = self.carry(engine.take(sent, senders), j)
-            rule = adopt if j else a.receive
-            new = engine.each(rule, engine.take(state.tiers[j], nodes), message, where=here)
+            else:
+                new = engine.each(adopt, new, self.carry(engine.take(sent, senders), j), where=here)
             statistics = None if state.buffers is None else engine.rows(state.buffers[j + 1], senders)
             state = self.put(state, j, nodes, new, statistics)
             if j and nodes is not None:
                 nodes = self.tree.children(j, nodes)
-        return state
+        return state, lambda workers: self.carry(engine.take(sent, self.tree.parents[0][workers]), 0)
+
+    def receivers(self, event: Spread) -> Any:
+        """The workers that a Spread reaches."""
+        nodes = event.children
+        for j in range(event.tier - 1, 0, -1):
+            nodes = None if nodes is None else self.tree.children(j, nodes)
+        return nodes
 
     def survey(self, state: State, event: Survey) -> State:
         engine, a = self.engine, self.at(event.t)
         here = self.where(0, None, event.t)
-        full = engine.gradient(self.problem.full_grad, here.nodes)
-        means = engine.each(a.survey, state.tiers[0], self.received(state, here.nodes), where=here, grad=full)
+        means = self.computed(a.survey, state, state.tiers[0], here)
         for k in range(1, self.tree.tiers):
             means = engine.mean(means, self.sizes[k - 1], self.tree.parents[k - 1], self.tree.counts[k])
 
@@ -189,15 +236,24 @@ class Loop:
 
 
 def acts(events: Iterator[Event], *, fine: bool) -> Iterator[tuple[list[Event], bool]]:
-    """Steps in a row of the same workers as one act, other events alone; and whether it closes its t."""
+    """Steps in a row of the same workers as one act, other events alone; and whether it closes its t.
+
+    A Spread to everyone belongs to the steps of everyone that follow it.
+    """
     act: list[Event] = []
     for event in events:
         if act:
             last = act[-1]
-            if not fine and isinstance(last, Step) and isinstance(event, Step) and event.workers is last.workers:
+            if not fine and isinstance(event, Step) and _goes_on(last, event):
                 act.append(event)
                 continue
             yield act, not (isinstance(event, Merge) and event.t == last.t)
         act = [event]
     if act:
         yield act, True
+
+
+def _goes_on(last: Event, event: Step) -> bool:
+    if isinstance(last, Spread):
+        return last.children is None and event.workers is None
+    return isinstance(last, Step) and event.workers is last.workers

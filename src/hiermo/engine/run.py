@@ -10,7 +10,7 @@ from hiermo.core.algorithm import Algorithm
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import check_values
 from hiermo.core.plan import Event, Merge, Schedule, Setting, Step
-from hiermo.core.problem import Problem, computing
+from hiermo.core.problem import Problem, computing, together
 from hiermo.core.record import of
 from hiermo.core.until import reached
 from hiermo.engine.loop import Loop, begin
@@ -72,7 +72,7 @@ def run(
 
     setting = Setting(tree, periods, iterations, seed, start=began)
     bound = algorithm.bind(setting)
-    loop = Loop(bound, tree, problem, ENGINES[engine](), seed, schedule)
+    loop = Loop(bound, tree, problem, ENGINES[engine](together(problem)), seed, schedule)
     state = start or begin(bound, tree, problem, loop.engine, setting)
     if state.periods != periods:
         state = State(**{**vars(state), "periods": periods, "start": began, "position": 0})

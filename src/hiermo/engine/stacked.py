@@ -1,7 +1,12 @@
-"""The default engine: a tier is one array `[n, d]` per field, and a rule is applied to all of it at once."""
+"""The default engine: a tier is one array `[n, d]` per field, and a rule is applied to all of it at once.
+
+What can be done side by side is handed to the problem's threads: blocks of workers between two merges, blocks of rows
+and columns in a merge. Which thread does what cannot change a bit: every number is computed by one task, in one order.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from threading import Lock
 from typing import Any, NamedTuple
 
 from array_api_compat import array_namespace, device
@@ -9,8 +14,10 @@ import numpy as np
 
 from hiermo.core.algorithm import Algorithm, Gradient
 from hiermo.core.plan import Nodes
+from hiermo.core.problem import Together, in_order
 
 Compute = Callable[..., Any]  # (workers, x [m, d], buffers [m, b]) -> gradients [m, d]
+COLUMNS = 1 << 14  # of a merge in one task: their sums stay in cache
 
 
 class Where(NamedTuple):
@@ -26,6 +33,9 @@ class Stacked:
     """Operations on a tier; works on numpy arrays and on torch tensors of any device."""
 
     name = "stacked"
+
+    def __init__(self, together: Together = in_order) -> None:
+        self.together = together
 
     def fill(self, record: Any, n: int) -> Any:
         """One node's record `[d]`, n times."""
@@ -55,6 +65,24 @@ class Stacked:
         result[xp.asarray(nodes, device=device(array))] = rows
         return result
 
+    def in_blocks(self, rule: Callable[[slice, Any], Any], record: Any, blocks: Sequence[slice]) -> Any:
+        """The record that `rule(rows, those rows of the record)` makes of every block."""
+        if len(blocks) == 1:
+            return rule(blocks[0], record)
+        new: list[Any] = []
+        first = Lock()
+
+        def one(rows: slice) -> None:
+            made = rule(rows, cut(record, rows))
+            with first:
+                if not new:
+                    new.append(type(made)(*(_tall(field, len(record[0])) for field in made)))
+            for whole, part in zip(new[0], made, strict=True):
+                whole[rows] = part
+
+        self.together([partial(one, rows) for rows in blocks])
+        return new[0]
+
     def each(self, rule: Callable[..., Any], *records: Any, where: Where, grad: Any = None) -> Any:
         """The rule on every node."""
         return rule(*records) if grad is None else rule(*records, grad)
@@ -79,13 +107,25 @@ class Stacked:
     def average(self, rows: Any, sizes: Any, group: Any, n: int) -> Any:
         """Children are added in the order of their index, in float64, and cast once: placement cannot change a bit."""
         xp = array_namespace(rows)
-        share = xp.asarray(sizes / totals(sizes, group, n), dtype=xp.float64, device=device(rows))[:, None]
-        result = xp.zeros((n, rows.shape[1]), dtype=xp.float64, device=device(rows))
-        for turn in _turns(group):
-            at = xp.asarray(turn, device=device(rows))
-            to = xp.asarray(group[turn], device=device(rows))
-            result[to] += xp.take(share, at, axis=0) * xp.astype(xp.take(rows, at, axis=0), xp.float64)
-        return xp.astype(result, rows.dtype)
+        share = sizes / totals(sizes, group, n)
+        result = xp.empty((n, rows.shape[1]), dtype=rows.dtype, device=device(rows))
+        order = np.argsort(group, kind="stable")
+        families = np.split(order, np.cumsum(np.bincount(group, minlength=n))[:-1])
+
+        def one(parent: int, columns: slice) -> None:
+            total: Any = None
+            for child in families[parent]:
+                part = xp.astype(rows[int(child), columns], xp.float64)
+                part *= float(share[child])
+                if total is None:
+                    total = part
+                else:
+                    total += part
+            result[parent, columns] = xp.astype(total, rows.dtype)
+
+        spans = [slice(k, k + COLUMNS) for k in range(0, rows.shape[1], COLUMNS)]
+        self.together([partial(one, parent, columns) for parent in range(n) for columns in spans])
+        return result
 
     def copy(self, array: Any) -> Any:
         return None if array is None else array_namespace(array).asarray(array, copy=True)
@@ -104,6 +144,16 @@ class Stacked:
         return next((int(i) for i in suspects if not bool(xp.all(xp.isfinite(field[int(i)])))), None)
 
 
+def cut(record: Any, rows: slice) -> Any:
+    """Views of some rows."""
+    return type(record)(*(field[rows] for field in record))
+
+
+def _tall(field: Any, n: int) -> Any:
+    xp = array_namespace(field)
+    return xp.empty((n, *field.shape[1:]), dtype=field.dtype, device=device(field))
+
+
 def totals(sizes: Any, group: Any, n: int) -> Any:
     """The sum of its group, for every row."""
     total = np.zeros(n, sizes.dtype)
@@ -114,11 +164,3 @@ def totals(sizes: Any, group: Any, n: int) -> Any:
 def once(compute: Callable[..., Any], buffers: Any) -> Gradient:
     left = [buffers]
     return lambda x: compute(x, left.pop() if left else None)
-
-
-def _turns(group: Any) -> list[Any]:
-    """Rows by their place among their siblings: adding turn by turn keeps the order within every group."""
-    order = np.argsort(group, kind="stable")
-    starts = np.searchsorted(group[order], group[order])
-    turn = np.arange(len(group)) - starts
-    return [order[turn == k] for k in range(int(turn.max()) + 1)]

@@ -14,10 +14,11 @@ import torch
 from torch import Tensor
 
 from hiermo.core.errors import UserError
+from hiermo.core.problem import Task
 from hiermo.data.randomness import order, stream
-from hiermo.problems.gradients import Mean, OneWorker
 from hiermo.problems.inputs import Inputs
-from hiermo.problems.threads import Task
+from hiermo.problems.losses import Mean
+from hiermo.problems.pooled import OneWorker
 
 Metric = Callable[[Tensor, Tensor], Any]
 Index = NDArray[np.int64]

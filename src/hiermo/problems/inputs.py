@@ -57,6 +57,11 @@ class Inputs:
     def augments(self) -> bool:
         return bool(self.crop or self.flip)
 
+    @property
+    def factor(self) -> float | None:
+        """What stored numbers are multiplied by, where that is all that is done to them."""
+        return None if self.normalised is not None else 1 / 255 if self.pixels else 1.0
+
     def scaled(self, x: Tensor) -> Tensor:
         """A batch as the model sees it; pixels mean themselves / 255."""
         seen = x.to(self.dtype).div_(255) if self.pixels else x.to(self.dtype)

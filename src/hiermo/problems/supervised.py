@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import deepcopy
 from functools import partial
+from threading import local
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,15 +13,21 @@ from torch import Tensor, nn
 
 from hiermo.core.errors import UserError
 from hiermo.core.plan import Nodes
+from hiermo.core.problem import Task
 from hiermo.data.batches import Batches
 from hiermo.data.randomness import stream
 from hiermo.models.flat import Flat
+from hiermo.problems.allocator import keep_freed_memory
+from hiermo.problems.batched import Block
+from hiermo.problems.choice import Gradients, chosen_gradients
 from hiermo.problems.evaluation import Fairness, Judge, Metric, Samples
-from hiermo.problems.gradients import LOSSES, Block, Mean, OneWorker
 from hiermo.problems.inputs import Draws, Inputs
-from hiermo.problems.threads import Pool, Task, one_intraop_thread
+from hiermo.problems.losses import LOSSES, Mean
+from hiermo.problems.pooled import OneWorker
+from hiermo.problems.threads import Pool, one_intraop_thread
 
-BLOCK = 16  # workers in one batched computation: their vectors stay in cache
+BLOCK = 16  # workers in one batched computation at most: their vectors stay in cache
+SMALL = 6  # workers below which a second thread costs more than it brings: Python lets one thread speak at a time
 
 
 class Divided(Protocol):
@@ -59,6 +66,9 @@ class Supervised:
     `evaluate_test` judges on a fixed sample of so many of the test set, `evaluate_train` adds `train_loss`, ... on the
     training set (True) or on such a sample of it. `per` adds `accuracy_per_class`, `accuracy_worst_worker` and the like
     for some of "class", "worker" and "edge" (`edges`: the workers of each).
+
+    `gradients` are computed "batched", several workers as one, or "pooled", one worker per thread; "auto" chooses by
+    the model alone. `threads` is how many tasks run side by side; it changes no result.
     """
 
     def __init__(
@@ -81,6 +91,7 @@ class Supervised:
         edges: Sequence[Sequence[int]] | None = None,
         device: str = "cpu",
         dtype: str = "float32",
+        gradients: Gradients = "auto",
         threads: int | None = None,
     ) -> None:
         if isinstance(loss, str) and loss not in LOSSES:
@@ -104,8 +115,15 @@ class Supervised:
             raise UserError("the model has no parameters to train")
         self._loss: Mean = loss if callable(loss) else lambda outputs, targets: LOSSES[loss](outputs, targets).mean()
         self._one = OneWorker(self.module, self.flat, self._loss)
-        fits = Block.fits(self.module, self.flat, tuple(self.train_x.shape[1:]), batch)
-        self._block = Block(self.module, self.flat, LOSSES[loss]) if isinstance(loss, str) and fits else None
+        self.gradients, self.gradients_why = chosen_gradients(
+            gradients, self.module, loss, self.shape, batch, labels=not self.train_y.is_floating_point()
+        )
+        self._block: Block | None = None
+        if self.gradients == "batched" and isinstance(loss, str):
+            self._block = Block(self.module, self.flat, loss)
+        self._here = local()  # each thread's memory for its batches
+        if self.device.type == "cpu":
+            keep_freed_memory()
         self._pool = Pool(threads or torch.get_num_threads())
         self.metrics: dict[str, Metric] = {} if self.train_y.is_floating_point() else {"accuracy": accuracy}
         self.metrics |= metrics or {}
@@ -153,14 +171,27 @@ class Supervised:
     def initial_buffers(self, seed: int = 0) -> Tensor | None:
         return self.flat.statistics(self._built(seed), self.dtype) if self.flat.buffers.size else None
 
+    def blocks(self, n: int) -> list[slice]:
+        """Workers of one task: those whose layers are computed as one, or one worker; it changes no result."""
+        if self.stochastic:
+            return [slice(0, n)]
+        tasks = max(-(-n // BLOCK), min(self.threads, n // SMALL), 1) if self._block else n
+        each = -(-n // tasks)
+        return [slice(k, min(k + each, n)) for k in range(0, n, each)]
+
+    def together(self, tasks: Sequence[Task]) -> None:
+        self._pool.run(tasks)
+
     def grad(self, seed: int, t: int, workers: Nodes, x: Tensor, buffers: Tensor | None = None) -> Tensor:
         chosen = self._batches_of(seed).indices(workers, t)
         result = torch.empty_like(x)
         if self._block is not None:
-            blocks = [slice(k, k + BLOCK) for k in range(0, len(chosen), BLOCK)]
             nodes = np.asarray(workers)
             self._pool.run(
-                [partial(self._several, chosen[some], x[some], result[some], (seed, nodes[some], t)) for some in blocks]
+                [
+                    partial(self._several, chosen[some], x[some], result[some], (seed, nodes[some], t))
+                    for some in self.blocks(len(nodes))
+                ]
             )
             return self._decayed(self._clipped(result), x)
         rows = [None] * len(chosen) if buffers is None else buffers
@@ -208,9 +239,25 @@ class Supervised:
 
     def _several(self, chosen: Any, x: Tensor, result: Tensor, draw: tuple[int, Any, int]) -> None:
         assert self._block is not None
-        inputs, targets = self._inputs(chosen.reshape(-1), self._draws(*draw))
-        block = chosen.shape  # [m, B]
-        self._block(inputs.view(*block, *inputs.shape[1:]), targets.view(*block, *targets.shape[1:]), x, result)
+        index = torch.as_tensor(chosen.reshape(-1), device=self.device)
+        samples, targets = self._gathered(index)
+        if self.inputs.augments:
+            samples = self.inputs.augmented(samples, self.inputs.draw(*draw, self.batch))
+        # a factor is cheaper in the products than in a pass over the batch
+        scale = self.inputs.factor
+        samples = samples if scale is not None else self.inputs.scaled(samples)
+        m, batch = chosen.shape
+        targets = targets.view(m, batch, *targets.shape[1:])
+        self._block(samples.view(m, batch, -1), targets, x, result, 1.0 if scale is None else scale)
+
+    def _gathered(self, index: Tensor) -> tuple[Tensor, Tensor]:
+        """Valid until this thread's next ones: a large array that comes and goes costs more than what it holds."""
+        if len(getattr(self._here, "samples", ())) != len(index):
+            self._here.samples = self.train_x.new_empty(len(index), *self.shape)
+            self._here.targets = self.train_y.new_empty(len(index), *self.train_y.shape[1:])
+        torch.index_select(self.train_x, 0, index, out=self._here.samples)
+        torch.index_select(self.train_y, 0, index, out=self._here.targets)
+        return self._here.samples, self._here.targets
 
     def _single(
         self, chosen: Any, x: Tensor, result: Tensor, buffers: Tensor | None, draw: tuple[int, int, int]
@@ -237,19 +284,26 @@ class Supervised:
     def _draw_random_numbers(self) -> tuple[bool, bool]:
         """Whether a training pass does (dropout), and an evaluation.
 
-        Found by making one of each, which also shows that model and data fit.
+        Found by making one of each, which also shows that model and data fit, and whether channels may be last.
         """
         with self._generators_kept(), one_intraop_thread():
             try:
                 inputs, targets = self._inputs(np.resize(self.parts[0], self.batch))
-                x, start = self.flat.vector(self.module, self.dtype), self._generators()
-                self._one(inputs, targets, x, torch.empty_like(x), None)
-                trained = self._generators()
-                self._one.outputs(inputs, x, None)
+                try:
+                    return self._drawn(inputs, targets)
+                except RuntimeError:
+                    self._one.channels_last = False
+                    return self._drawn(inputs, targets)
             except (RuntimeError, ValueError, IndexError, TypeError) as error:
                 about = f"samples of shape {list(self.train_x.shape[1:])}, batch {self.batch}"
                 raise UserError(f"the model cannot be trained on this data ({about}): {error}") from error
-            return not torch.equal(start, trained), not torch.equal(trained, self._generators())
+
+    def _drawn(self, inputs: Tensor, targets: Tensor) -> tuple[bool, bool]:
+        x, start = self.flat.vector(self.module, self.dtype), self._generators()
+        self._one(inputs, targets, x, torch.empty_like(x), None)
+        trained = self._generators()
+        self._one.outputs(inputs, x, None)
+        return not torch.equal(start, trained), not torch.equal(trained, self._generators())
 
     def _generators(self) -> Tensor:
         """State of torch's global generators."""

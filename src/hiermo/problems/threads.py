@@ -4,14 +4,17 @@ A sum over threads depends on their number; one thread per worker makes a gradie
 slower. Torch's own threads must sleep meanwhile: they spin while they wait, on the cores that the workers need.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import cached_property
+from threading import local
 
 import torch
 
-Task = Callable[[], None]
+from hiermo.core.problem import Task, in_order
+
+_thread = local()
 
 
 @contextmanager
@@ -29,13 +32,13 @@ def one_intraop_thread() -> Iterator[None]:
 
 
 class Pool:
-    """Runs independent tasks on `threads` threads."""
+    """Runs independent tasks on `threads` threads; a task that has tasks itself does them in order."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
 
     def run(self, tasks: Sequence[Task]) -> None:
-        if len(tasks) == 1 or self.threads == 1:
+        if len(tasks) == 1 or self.threads == 1 or getattr(_thread, "pooled", False):
             self.run_in_order(tasks)
         else:
             with one_intraop_thread():  # what it sets last is also what later threads of others start with
@@ -43,12 +46,16 @@ class Pool:
 
     def run_in_order(self, tasks: Sequence[Task]) -> None:
         with one_intraop_thread():
-            for task in tasks:
-                task()
+            in_order(tasks)
 
     @cached_property
     def _executor(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self.threads, "hiermo", partial(torch.set_num_threads, 1))
+        return ThreadPoolExecutor(self.threads, "hiermo", _begin)
+
+
+def _begin() -> None:
+    torch.set_num_threads(1)
+    _thread.pooled = True
 
 
 def _call(task: Task) -> None:

@@ -7,7 +7,9 @@ import torch
 from torch import nn
 
 from hiermo.models.flat import Flat
-from hiermo.problems.gradients import ELEMENTWISE, LOSSES, Block, OneWorker
+from hiermo.problems.batched import ELEMENTWISE, Block, misfit
+from hiermo.problems.losses import LOSSES
+from hiermo.problems.pooled import OneWorker
 from hiermo.problems.threads import one_intraop_thread
 
 N = 17  # one more than a block of `Supervised`
@@ -55,8 +57,8 @@ class Case:
         torch.manual_seed(0)
         self.module = make().to(dtype)
         self.flat = Flat(self.module)
-        assert Block.fits(self.module, self.flat, sample, batch)
-        self.block = Block(self.module, self.flat, LOSSES[loss])
+        assert misfit(self.module, sample, batch) is None
+        self.block = Block(self.module, self.flat, loss)
         self.one = OneWorker(self.module, self.flat, lambda outputs, targets: LOSSES[loss](outputs, targets).mean())
         self.x = torch.randn(N, self.flat.parameters.size, dtype=dtype) / 4
         self.inputs = torch.rand(N, batch, *sample, dtype=dtype)
@@ -98,6 +100,9 @@ def test_batched_is_one_by_one(name, loss):
         (partial(stack, 784, 32, 10), 64, (1, 28, 28)),
         (partial(stack, 6, 32, 10, activation=nn.Sigmoid), 16, (6,)),  # d = 554: rows are not aligned
         (partial(stack, 32, 3), 32, (32,)),  # d = 99
+        (partial(stack, 7, 5, 3, activation=nn.Tanh), 3, (7,)),  # nothing is a multiple of a register
+        (partial(stack, 784, 200, 10), 50, (1, 28, 28)),
+        (partial(stack, 30, 11, 3, activation=nn.GELU), 31, (30,)),
     ],
 )
 def test_a_worker_has_the_same_bits_in_every_block(make, batch, sample, loss):
@@ -143,11 +148,8 @@ class OwnForward(nn.Sequential):
 @pytest.mark.parametrize(
     ("make", "sample", "batch"),
     [
-        (partial(stack, 8, 4), (8,), 3),  # 3 * 4 numbers of one worker: the next is not aligned
         (partial(stack, 8, 4), (8,), 1),
-        (partial(stack, 8, 3), (8,), 32),
         (partial(stack, 32, 1), (32,), 32),
-        (partial(stack, 1024, 256), (1024,), 32),  # large
         (partial(nn.Linear, 8, 4), (2, 8), 8),  # not flattened
         (lambda: nn.Sequential(nn.Flatten(2), nn.Linear(8, 4)), (5, 2, 4), 8),
         (lambda: nn.Sequential(nn.Linear(8, 4), nn.Dropout()), (8,), 8),
@@ -160,7 +162,7 @@ class OwnForward(nn.Sequential):
 )
 def test_what_does_not_fit_a_block(make, sample, batch):
     module = make()
-    assert not Block.fits(module, Flat(module), sample, batch)
+    assert misfit(module, sample, batch)
 
 
 class Assigns(nn.Module):
