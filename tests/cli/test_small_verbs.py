@@ -78,8 +78,16 @@ def test_doctor(hiermo, monkeypatch, tmp_path):
         "cpu",
         "set by HIERMO_DATA",
         "not found",
+        "batched for stacks of fully connected layers",
     ):
         assert word in ended.out
+
+
+def test_doctor_tells_how_a_recipe_would_be_computed(hiermo):
+    ended = hiermo("doctor", "quick/digits")
+    (row,) = [line for line in ended.out.splitlines() if line.startswith("gradients of quick/digits")]
+    assert row.endswith("pooled: it has a Conv2d")
+    assert hiermo("doctor", "no-such-recipe").code == 2
 
 
 def test_version_and_help(hiermo):

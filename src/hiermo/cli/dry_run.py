@@ -21,7 +21,7 @@ def show_plan(recipe: Recipe, as_json: bool) -> None:
         return
     console = Console(highlight=False)
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    for key in ("tree", "data", "model", "parameters", "memory"):
+    for key in ("tree", "data", "model", "parameters", "gradients", "memory"):
         table.add_row(key, f"{told[key]:,}" if isinstance(told[key], int) else str(told[key]))
     console.print(table)
     runs = Table(title="runs", title_justify="left")

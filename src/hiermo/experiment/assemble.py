@@ -40,6 +40,7 @@ def problem_of(recipe: Recipe, dataset: Dataset | None = None) -> Supervised:
         evaluate_batch=recipe.evaluate.batch,
         device=device,
         dtype=recipe.engine.dtype,
+        gradients=recipe.engine.gradients,
         threads=recipe.engine.threads,
     )
 

@@ -17,7 +17,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def provenance(seed: int, threads: int, device: str) -> dict[str, Any]:
+def provenance(seed: int, gradients: str, threads: int, device: str) -> dict[str, Any]:
     """One start of a run."""
     return {
         "started": now(),
@@ -28,6 +28,7 @@ def provenance(seed: int, threads: int, device: str) -> dict[str, Any]:
         "platform": platform.platform(),
         "cpu": cpu_name(),
         "cores": os.cpu_count(),
+        "gradients": gradients,
         "threads": threads,
         "device": device,
         "seed": seed,

@@ -97,6 +97,7 @@ class EngineTable:
     name: Literal["stacked", "pernode"] = "stacked"
     device: str = "cpu"
     dtype: Literal["float32", "float64"] = "float32"
+    gradients: Literal["auto", "batched", "pooled"] = "auto"  # several workers as one, or one per thread
     threads: Count | None = None  # as many as torch would use
     checkpoint_s: Seconds = 10.0  # at least this long between two checkpoints
 

@@ -68,7 +68,7 @@ def train(
     with directory.locked():
         started = now()
         directory.result_path.unlink(missing_ok=True)
-        start = provenance(recipe.train.seed, problem.threads, recipe.engine.device)
+        start = provenance(recipe.train.seed, problem.gradients, problem.threads, recipe.engine.device)
         directory.add_provenance({**start, **problem.made_for})
         good, before_s, lines = restore(directory, recipe, problem, due)
         states = run(

@@ -1,4 +1,4 @@
-"""How gradients are computed: a fixed rule on the model, never a timing, so that a recipe always gives the same bits."""
+"""How gradients are computed: a fixed rule on the model, never a timing: a recipe always gives the same bits."""
 
 from typing import Any, Literal, get_args
 
@@ -9,6 +9,7 @@ from hiermo.problems.batched import misfit
 
 Gradients = Literal["auto", "batched", "pooled"]
 BATCHED_PARAMETERS = 200_000  # above it a worker's own arithmetic fills a core: see docs/performance.md
+RULE = f"batched for stacks of fully connected layers with up to {BATCHED_PARAMETERS:,} parameters, else pooled"
 
 
 def chosen_gradients(

@@ -14,7 +14,7 @@ from hiermo.experiment.provenance import git_state, library_version, provenance
 
 
 def test_what_it_says():
-    entry = provenance(seed=3, threads=2, device="cpu")
+    entry = provenance(seed=3, gradients="pooled", threads=2, device="cpu")
     assert json.loads(json.dumps(entry)) == entry
     assert entry["hiermo"] == __version__
     assert entry["libraries"]["torch"] == torch.__version__
