@@ -40,6 +40,11 @@ class Case:
         return f"{self.model} N={self.workers}"
 
     @property
+    def bare_trial(self) -> int:
+        """Steps of the bare loop that show how long one takes."""
+        return {"logistic": 500, "cnn": 10}.get(self.model, 2)
+
+    @property
     def steps(self) -> int:
         """Worker-steps."""
         return self.workers * self.iterations
@@ -96,8 +101,8 @@ class Case:
 
 DEEP = {"periods": (2, 1), "stored": 5_000}
 CASES = [
-    Case("logistic", 4, 2000),
-    Case("logistic", 100, 200, edges=10),
+    Case("logistic", 4, 1000),
+    Case("logistic", 100, 100, edges=10),
     Case("logistic", 1000, 40, edges=10),
     Case("logistic", 10000, 20, edges=100),
     Case("cnn", 4, 20),
