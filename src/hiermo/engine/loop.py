@@ -13,6 +13,7 @@ from hiermo.core.errors import Diverged
 from hiermo.core.plan import Event, Merge, Schedule, Setting, Spread, Step, Survey
 from hiermo.core.problem import Problem, blocks, initial_buffers
 from hiermo.core.record import adopt, of, pick
+from hiermo.engine.families import Families
 from hiermo.engine.stacked import Stacked, Where
 from hiermo.engine.state import State
 from hiermo.topology.tree import Tree
@@ -70,6 +71,21 @@ class Loop:
     def sizes(self) -> tuple[Any, ...]:
         """Data under every node, tier by tier."""
         return self.tree.sizes(self.problem.sizes)
+
+    def families(self, tier: int, children: Any) -> tuple[Any, Families]:
+        """The parents of some children of a tier, None for all of them, and who belongs to whom."""
+        if children is None:
+            if tier not in self._families:
+                everyone = Families(self.sizes[tier], self.tree.parents[tier], self.tree.counts[tier + 1])
+                self._families[tier] = everyone
+            return None, self._families[tier]
+        parents, group = np.unique(self.tree.parents[tier][children], return_inverse=True)
+        some = None if len(parents) == self.tree.counts[tier + 1] else parents
+        return some, Families(self.sizes[tier][children], group, len(parents))
+
+    @cached_property
+    def _families(self) -> dict[int, Families]:
+        return {}
 
     def at(self, t: int) -> Algorithm:
         """The algorithm with the step size of iteration t."""
@@ -147,18 +163,16 @@ class Loop:
         if k == 1 and type(a).send is not Algorithm.send:
             children = self.computed(a.send, state, children, below)
             state = self.put(state, 0, event.children, children)
-        parents, group = np.unique(self.tree.parents[k - 1][below.nodes], return_inverse=True)
-        some = None if len(parents) == self.tree.counts[k] else parents
-        sizes = self.sizes[k - 1][below.nodes]
+        some, families = self.families(k - 1, event.children)
         sent = self.carry(pick(of(a.up, k - 1), children), k - 1)
-        means = engine.mean(sent, sizes, group, len(parents))
+        means = engine.mean(sent, families)
         here = self.where(k, some, event.t)
         new = engine.each(of(a.aggregators(), k - 1), engine.take(state.tiers[k], some), means, where=here)
         if (row := engine.first_broken(new)) is not None:
             raise Diverged("the model", k, int(here.nodes[row]), event.t, self.tree.tiers)
         statistics = None
         if state.buffers is not None:
-            statistics = engine.average(engine.rows(state.buffers[k - 1], below.nodes), sizes, group, len(parents))
+            statistics = engine.average(engine.rows(state.buffers[k - 1], below.nodes), families)
         return replace(self.put(state, k, some, new, statistics), rounds=state.rounds + (k == self.tree.tiers - 1))
 
     def computed(self, rule: Any, state: State, w: Any, where: Where) -> Any:
@@ -210,7 +224,7 @@ class Loop:
         here = self.where(0, None, event.t)
         means = self.computed(a.survey, state, state.tiers[0], here)
         for k in range(1, self.tree.tiers):
-            means = engine.mean(means, self.sizes[k - 1], self.tree.parents[k - 1], self.tree.counts[k])
+            means = engine.mean(means, self.families(k - 1, None)[1])
 
         def told(record: Any, tier: int) -> Any:
             answer = engine.take(means, np.zeros(self.tree.counts[tier], int))

@@ -12,7 +12,8 @@ from array_api_compat import array_namespace
 
 from hiermo.core.errors import node_name
 from hiermo.core.plan import Nodes
-from hiermo.engine.stacked import Compute, Stacked, Where, once, totals
+from hiermo.engine.families import Families
+from hiermo.engine.stacked import Compute, Stacked, Where, once
 
 
 class PerNode(Stacked):
@@ -40,11 +41,11 @@ class PerNode(Stacked):
             for j, i in enumerate(workers)
         ]
 
-    def average(self, rows: Any, sizes: Any, group: Any, n: int) -> Any:
-        exact, total = rows.dtype == object, totals(sizes, group, n)
-        parents: list[Any] = [None] * n
-        for j, parent in enumerate(group):
-            share = Fraction(int(sizes[j]), int(total[j])) if exact else float(sizes[j] / total[j])
+    def average(self, rows: Any, families: Families) -> Any:
+        exact = rows.dtype == object
+        parents: list[Any] = [None] * families.n
+        for j, parent in enumerate(families.group):
+            share = Fraction(int(families.sizes[j]), int(families.totals[j])) if exact else float(families.shares[j])
             part = share * rows[j]
             parents[parent] = part if parents[parent] is None else parents[parent] + part
         return _stack(parents)

@@ -6,18 +6,20 @@ and columns in a merge. Which thread does what cannot change a bit: every number
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import isfinite
 from threading import Lock
 from typing import Any, NamedTuple
 
 from array_api_compat import array_namespace, device
-import numpy as np
 
 from hiermo.core.algorithm import Algorithm, Gradient
 from hiermo.core.plan import Nodes
 from hiermo.core.problem import Together, in_order
+from hiermo.engine.families import Families
 
 Compute = Callable[..., Any]  # (workers, x [m, d], buffers [m, b]) -> gradients [m, d]
 COLUMNS = 1 << 14  # of a merge in one task: their sums stay in cache
+FEW = 1 << 15  # numbers that are merged at once: tasks would cost more than the sums
 
 
 class Where(NamedTuple):
@@ -100,31 +102,34 @@ class Stacked:
             w = self.each(algorithm.step, w, down, where=where._replace(t=t), grad=grad)
         return w
 
-    def mean(self, messages: Any, sizes: Any, group: Any, n: int) -> Any:
-        """Weighted mean of each group of rows: the message that each of n parents gets."""
-        return type(messages)(*(self.average(field, sizes, group, n) for field in messages))
+    def mean(self, messages: Any, families: Families) -> Any:
+        """Weighted mean of each family of rows: the message that each parent gets."""
+        return type(messages)(*(self.average(field, families) for field in messages))
 
-    def average(self, rows: Any, sizes: Any, group: Any, n: int) -> Any:
+    def average(self, rows: Any, families: Families) -> Any:
         """Children are added in the order of their index, in float64, and cast once: placement cannot change a bit."""
-        xp = array_namespace(rows)
-        share = sizes / totals(sizes, group, n)
-        result = xp.empty((n, rows.shape[1]), dtype=rows.dtype, device=device(rows))
-        order = np.argsort(group, kind="stable")
-        families = np.split(order, np.cumsum(np.bincount(group, minlength=n))[:-1])
+        xp, n, d = array_namespace(rows), families.n, rows.shape[1]
+        result = xp.empty((n, d), dtype=rows.dtype, device=device(rows))
 
-        def one(parent: int, columns: slice) -> None:
+        def add(parent: Any, columns: slice, turns: Any) -> None:
             total: Any = None
-            for child in families[parent]:
-                part = xp.astype(rows[int(child), columns], xp.float64)
-                part *= float(share[child])
+            for child, share in turns:
+                part = xp.astype(rows[child, columns], xp.float64)
+                part *= share
                 if total is None:
                     total = part
                 else:
                     total += part
             result[parent, columns] = xp.astype(total, rows.dtype)
 
-        spans = [slice(k, k + COLUMNS) for k in range(0, rows.shape[1], COLUMNS)]
-        self.together([partial(one, parent, columns) for parent in range(n) for columns in spans])
+        if families.turns is not None and n * d <= FEW:
+            shares = [xp.asarray(share, dtype=xp.float64, device=device(rows)) for _, share in families.turns]
+            turns = [(child, share) for (child, _), share in zip(families.turns, shares, strict=True)]
+            add(slice(0, n), slice(0, d), turns)
+            return result
+        own = [[(int(i), float(families.shares[i])) for i in each] for each in families.children]
+        spans = [slice(k, k + COLUMNS) for k in range(0, d, COLUMNS)]
+        self.together([partial(add, parent, columns, own[parent]) for parent in range(n) for columns in spans])
         return result
 
     def copy(self, array: Any) -> Any:
@@ -140,6 +145,8 @@ class Stacked:
         if field.dtype == object:
             return None  # exact numbers are finite
         # a sum is one cheap pass and is never finite where a term is not; that it can overflow by itself needs a look
+        if isfinite(xp.sum(field)):
+            return None
         (suspects,) = xp.nonzero(~xp.isfinite(xp.sum(field, axis=-1)))
         return next((int(i) for i in suspects if not bool(xp.all(xp.isfinite(field[int(i)])))), None)
 
@@ -152,13 +159,6 @@ def cut(record: Any, rows: slice) -> Any:
 def _tall(field: Any, n: int) -> Any:
     xp = array_namespace(field)
     return xp.empty((n, *field.shape[1:]), dtype=field.dtype, device=device(field))
-
-
-def totals(sizes: Any, group: Any, n: int) -> Any:
-    """The sum of its group, for every row."""
-    total = np.zeros(n, sizes.dtype)
-    np.add.at(total, group, sizes)
-    return total[group]
 
 
 def once(compute: Callable[..., Any], buffers: Any) -> Gradient:

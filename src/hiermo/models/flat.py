@@ -1,6 +1,7 @@
 """A torch module as one flat vector of trainable parameters, its running statistics apart."""
 
 from collections.abc import Iterable
+from itertools import accumulate
 from math import prod
 from typing import Any
 
@@ -15,6 +16,8 @@ class Layout:
         self.shapes = {name: tuple(tensor.shape) for name, tensor in named}
         self.lengths = [prod(shape) for shape in self.shapes.values()]
         self.size = sum(self.lengths)
+        places = zip(self.shapes.items(), accumulate(self.lengths, initial=0), strict=False)
+        self._places = {name: (shape, _strides(shape), begin) for (name, shape), begin in places}
 
     def flatten(self, named: dict[str, Tensor], dtype: torch.dtype) -> Tensor:
         """One vector `[d]`."""
@@ -23,10 +26,12 @@ class Layout:
 
     def views(self, x: Tensor) -> dict[str, Tensor]:
         """Named views into `x`, which is `[d]` or `[n, d]`."""
-        parts = torch.split(x, self.lengths, dim=-1)
+        if x.stride(-1) != 1 or x.shape[-1] != self.size:
+            raise ValueError(f"these views are of rows of {self.size} numbers, not of {list(x.shape)}")
+        rows, across, begin = tuple(x.shape[:-1]), x.stride()[:-1], x.storage_offset()
         return {
-            name: part.view((*x.shape[:-1], *shape))
-            for (name, shape), part in zip(self.shapes.items(), parts, strict=True)
+            name: x.as_strided(rows + shape, across + strides, begin + offset)
+            for name, (shape, strides, offset) in self._places.items()
         }
 
 
@@ -51,6 +56,10 @@ class Flat:
             for name, value in views.items():
                 own[name].copy_(in_type_of(own[name], value))
         return module
+
+
+def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(prod(shape[k + 1 :]) for k in range(len(shape)))
 
 
 def in_type_of(tensor: Tensor, value: Tensor) -> Tensor:

@@ -187,6 +187,9 @@ class Supervised:
         result = torch.empty_like(x)
         if self._block is not None:
             nodes = np.asarray(workers)
+            if len(nodes) <= BLOCK:  # as between two merges, where blocks are tasks already
+                self._several(chosen, x, result, (seed, nodes, t))
+                return self._decayed(self._clipped(result), x)
             self._pool.run(
                 [
                     partial(self._several, chosen[some], x[some], result[some], (seed, nodes[some], t))

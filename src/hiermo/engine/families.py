@@ -1,0 +1,36 @@
+"""Which children climb into which parents, with what weight: the plan of a weighted mean, made once for many."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Families:
+    """Children (rows) of each of n parents, in the order of their index, and each child's share of its family's data."""
+
+    def __init__(self, sizes: Any, group: Any, n: int) -> None:
+        group = np.asarray(group)
+        total = np.zeros(n, sizes.dtype)
+        np.add.at(total, group, sizes)
+        self.sizes, self.totals, self.n = sizes, total[group], n
+        self.group = group
+        self.shares: NDArray[np.float64] = sizes / self.totals
+        counts = np.bincount(group, minlength=n)
+        self.children = np.split(np.argsort(group, kind="stable"), np.cumsum(counts)[:-1])
+
+    @cached_property
+    def turns(self) -> list[tuple[Any, Any]] | None:
+        """The k-th child of every parent, for each k, and their shares; None where some parents have fewer."""
+        if len({len(each) for each in self.children}) != 1:
+            return None
+        table = np.stack(self.children)  # [n, c]
+        return [(_as_slice(column), self.shares[column][:, None]) for column in table.T]
+
+
+def _as_slice(rows: NDArray[np.intp]) -> Any:
+    """Rows at equal distances are a view."""
+    step = int(rows[1] - rows[0]) if len(rows) > 1 else 1
+    even = step > 0 and bool((np.diff(rows) == step).all())
+    return slice(int(rows[0]), int(rows[-1]) + 1, step) if even else rows
