@@ -19,7 +19,7 @@ from hiermo.problems.supervised import Supervised
 
 PARTS = ("gradients", "data", "rules", "merges", "evaluation")
 WATCHED: list[tuple[Any, str, Callable[[], float]]] = [
-    (Stacked, "advance", thread_time),
+    (Stacked, "each", thread_time),
     (Supervised, "grad", thread_time),
     (Supervised, "_gathered", thread_time),
     (Supervised, "_inputs", thread_time),
@@ -61,7 +61,7 @@ def watched() -> Iterator[Counter[str]]:
 def shares(seconds: Counter[str]) -> dict[str, float]:
     """Of the whole, in per cent."""
     data = seconds["indices"] + seconds["_gathered"] + seconds["_inputs"]
-    cpu = {"gradients": seconds["grad"] - data, "data": data, "rules": seconds["advance"] - seconds["grad"]}
-    parts = {name: seconds["steps"] * value / seconds["advance"] for name, value in cpu.items()}
+    cpu = {"gradients": seconds["grad"] - data, "data": data, "rules": seconds["each"] - seconds["grad"]}
+    parts = {name: seconds["steps"] * value / seconds["each"] for name, value in cpu.items()}
     parts |= {"merges": seconds["merge"], "evaluation": seconds["evaluate"]}
     return {name: 100 * parts[name] / sum(parts.values()) for name in PARTS}

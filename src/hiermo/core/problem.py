@@ -1,12 +1,12 @@
 """What an engine asks of a problem. A model is one flat vector; workers are numbered from 0."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 from hiermo.core.plan import Nodes
 
-Task = Callable[[], None]
+Task = Callable[[], object]  # one that returns an iterator is done when that has ended
 Together = Callable[[Sequence[Task]], None]  # runs tasks that do not depend on each other
 
 
@@ -63,4 +63,7 @@ def together(problem: Problem) -> Together:
 
 def in_order(tasks: Sequence[Task]) -> None:
     for task in tasks:
-        task()
+        pieces = task()
+        if isinstance(pieces, Iterator):
+            for _ in pieces:
+                pass

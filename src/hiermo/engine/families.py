@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 
 class Families:
-    """Children (rows) of each of n parents, in the order of their index, and each child's share of its family's data."""
+    """Children (rows) of each of n parents, in the order of their index, and what share of its data each has."""
 
     def __init__(self, sizes: Any, group: Any, n: int) -> None:
         group = np.asarray(group)

@@ -14,7 +14,7 @@ from hiermo.core.plan import Event, Merge, Schedule, Setting, Spread, Step, Surv
 from hiermo.core.problem import Problem, blocks, initial_buffers
 from hiermo.core.record import adopt, of, pick
 from hiermo.engine.families import Families
-from hiermo.engine.stacked import Stacked, Where
+from hiermo.engine.stacked import Pieces, Stacked, Where, finished
 from hiermo.engine.state import State
 from hiermo.topology.tree import Tree
 
@@ -79,9 +79,10 @@ class Loop:
                 everyone = Families(self.sizes[tier], self.tree.parents[tier], self.tree.counts[tier + 1])
                 self._families[tier] = everyone
             return None, self._families[tier]
-        parents, group = np.unique(self.tree.parents[tier][children], return_inverse=True)
+        nodes = np.asarray(children)
+        parents, group = np.unique(self.tree.parents[tier][nodes], return_inverse=True)
         some = None if len(parents) == self.tree.counts[tier + 1] else parents
-        return some, Families(self.sizes[tier][children], group, len(parents))
+        return some, Families(self.sizes[tier][nodes], group, len(parents))
 
     @cached_property
     def _families(self) -> dict[int, Families]:
@@ -118,10 +119,11 @@ class Loop:
             here = where._replace(nodes=nodes, t=act[0].t)
             return engine.each(self.at(act[0].t).receive, w, arrived(nodes), where=here)
 
-        def stretch(rows: slice, w: Any) -> Any:
+        def stretch(rows: slice, w: Any) -> Pieces:
             mine = where._replace(nodes=where.nodes[rows])
             own = None if buffers is None else buffers[rows]
-            new = engine.advance(todo, start(w, mine.nodes), self.received(state, mine.nodes), own, mine)
+            down = self.received(state, mine.nodes)
+            new = yield from engine.advance(todo, start(w, mine.nodes), down, own, mine)
             if engine.first_broken(new) is not None:
                 broken.append(rows)
             return new
@@ -149,7 +151,7 @@ class Loop:
 
         for t, algorithm, compute in todo:
             try:
-                w = engine.advance([(t, algorithm, watched(compute, t))], w, down, buffers, where)
+                w = finished(engine.advance([(t, algorithm, watched(compute, t))], w, down, buffers, where))
             except Diverged as found:
                 return found
             if (row := engine.first_broken(w)) is not None:
@@ -178,9 +180,10 @@ class Loop:
     def computed(self, rule: Any, state: State, w: Any, where: Where) -> Any:
         """What `rule(w, down, full_grad)` makes of some workers."""
 
-        def one(rows: slice, part: Any) -> Any:
+        def one(rows: slice, part: Any) -> Pieces:
             mine = where._replace(nodes=where.nodes[rows])
             full = self.engine.gradient(self.problem.full_grad, mine.nodes)
+            yield
             return self.engine.each(rule, part, self.received(state, mine.nodes), where=mine, grad=full)
 
         return self.engine.in_blocks(one, w, blocks(self.problem, len(where.nodes)))

@@ -4,7 +4,7 @@ What can be done side by side is handed to the problem's threads: blocks of work
 and columns in a merge. Which thread does what cannot change a bit: every number is computed by one task, in one order.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from math import isfinite
 from threading import Lock
@@ -18,6 +18,7 @@ from hiermo.core.problem import Together, in_order
 from hiermo.engine.families import Families
 
 Compute = Callable[..., Any]  # (workers, x [m, d], buffers [m, b]) -> gradients [m, d]
+Pieces = Generator[None, None, Any]  # a task that lets others have their turn at every yield, and what it makes
 COLUMNS = 1 << 14  # of a merge in one task: their sums stay in cache
 FEW = 1 << 15  # numbers that are merged at once: tasks would cost more than the sums
 
@@ -67,15 +68,15 @@ class Stacked:
         result[xp.asarray(nodes, device=device(array))] = rows
         return result
 
-    def in_blocks(self, rule: Callable[[slice, Any], Any], record: Any, blocks: Sequence[slice]) -> Any:
-        """The record that `rule(rows, those rows of the record)` makes of every block."""
+    def in_blocks(self, rule: Callable[[slice, Any], Pieces], record: Any, blocks: Sequence[slice]) -> Any:
+        """The record that `rule(rows, those rows of the record)` makes of every block, piece by piece."""
         if len(blocks) == 1:
-            return rule(blocks[0], record)
+            return finished(rule(blocks[0], record))
         new: list[Any] = []
         first = Lock()
 
-        def one(rows: slice) -> None:
-            made = rule(rows, cut(record, rows))
+        def one(rows: slice) -> Iterator[None]:
+            made = yield from rule(rows, cut(record, rows))
             with first:
                 if not new:
                     new.append(type(made)(*(_tall(field, len(record[0])) for field in made)))
@@ -95,11 +96,12 @@ class Stacked:
 
     def advance(
         self, steps: Sequence[tuple[int, Algorithm, Compute]], w: Any, down: Any, buffers: Any, where: Where
-    ) -> Any:
-        """Iterations in a row without a merge; `buffers` is updated in place."""
+    ) -> Pieces:
+        """Iterations in a row without a merge, one by one; `buffers` is updated in place."""
         for t, algorithm, compute in steps:
             grad = self.gradient(compute, where.nodes, buffers)
             w = self.each(algorithm.step, w, down, where=where._replace(t=t), grad=grad)
+            yield
         return w
 
     def mean(self, messages: Any, families: Families) -> Any:
@@ -149,6 +151,15 @@ class Stacked:
             return None
         (suspects,) = xp.nonzero(~xp.isfinite(xp.sum(field, axis=-1)))
         return next((int(i) for i in suspects if not bool(xp.all(xp.isfinite(field[int(i)])))), None)
+
+
+def finished(pieces: Pieces) -> Any:
+    """What a task makes, all its pieces in a row."""
+    while True:
+        try:
+            next(pieces)
+        except StopIteration as end:
+            return end.value
 
 
 def cut(record: Any, rows: slice) -> Any:

@@ -175,12 +175,16 @@ class Supervised:
         """Workers of one task: those whose layers are computed as one, or one worker; it changes no result."""
         if self.stochastic:
             return [slice(0, n)]
-        tasks = max(-(-n // BLOCK), min(self.threads, n // SMALL), 1) if self._block else n
+        tasks = n
+        if self._block is not None:
+            tasks = min(self.threads, n // SMALL) if n <= self.threads * BLOCK else -(-n // BLOCK)
+            tasks = max(1, -(-tasks // self.threads) * self.threads if tasks > 1 else 1)  # so that no thread waits
         each = -(-n // tasks)
         return [slice(k, min(k + each, n)) for k in range(0, n, each)]
 
     def together(self, tasks: Sequence[Task]) -> None:
-        self._pool.run(tasks)
+        # several workers as one stay in cache until they are done; one large model leaves the cache at every step
+        self._pool.run(tasks, in_turns=self._block is None)
 
     def grad(self, seed: int, t: int, workers: Nodes, x: Tensor, buffers: Tensor | None = None) -> Tensor:
         chosen = self._batches_of(seed).indices(workers, t)
@@ -188,7 +192,8 @@ class Supervised:
         if self._block is not None:
             nodes = np.asarray(workers)
             if len(nodes) <= BLOCK:  # as between two merges, where blocks are tasks already
-                self._several(chosen, x, result, (seed, nodes, t))
+                with one_intraop_thread():
+                    self._several(chosen, x, result, (seed, nodes, t))
                 return self._decayed(self._clipped(result), x)
             self._pool.run(
                 [

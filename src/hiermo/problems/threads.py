@@ -4,8 +4,9 @@ A sum over threads depends on their number; one thread per worker makes a gradie
 slower. Torch's own threads must sleep meanwhile: they spin while they wait, on the cores that the workers need.
 """
 
+from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cached_property
 from threading import local
@@ -37,12 +38,26 @@ class Pool:
     def __init__(self, threads: int) -> None:
         self.threads = threads
 
-    def run(self, tasks: Sequence[Task]) -> None:
+    def run(self, tasks: Sequence[Task], *, in_turns: bool = False) -> None:
+        """`in_turns`: tasks in pieces advance side by side, so that all end together also where a core is slow."""
         if len(tasks) == 1 or self.threads == 1 or getattr(_thread, "pooled", False):
             self.run_in_order(tasks)
-        else:
-            with one_intraop_thread():  # what it sets last is also what later threads of others start with
-                list(self._executor.map(_call, tasks))
+            return
+        waiting: deque[Task | Iterator[None]] = deque(tasks)
+
+        def serve() -> None:
+            try:
+                while waiting:
+                    _go_on(waiting, in_turns)
+            except BaseException:
+                waiting.clear()
+                raise
+
+        with one_intraop_thread():  # what it sets last is also what later threads of others start with
+            served = [self._executor.submit(serve) for _ in range(min(self.threads, len(tasks)))]
+            wait(served)
+            for each in served:
+                each.result()
 
     def run_in_order(self, tasks: Sequence[Task]) -> None:
         with one_intraop_thread():
@@ -58,5 +73,16 @@ def _begin() -> None:
     _thread.pooled = True
 
 
-def _call(task: Task) -> None:
-    task()
+def _go_on(waiting: "deque[Task | Iterator[None]]", in_turns: bool) -> None:
+    """One task, or one piece of it."""
+    try:
+        task = waiting.popleft()
+    except IndexError:
+        return  # another thread was faster
+    pieces = task() if callable(task) else task
+    if not isinstance(pieces, Iterator):
+        return
+    for _ in pieces:
+        if in_turns:
+            waiting.append(pieces)
+            return
