@@ -21,9 +21,9 @@ PARTS = ("gradients", "data", "rules", "merges", "evaluation")
 WATCHED: list[tuple[Any, str, Callable[[], float]]] = [
     (Stacked, "each", thread_time),
     (Supervised, "grad", thread_time),
-    (Supervised, "_gathered", thread_time),
+    (Supervised, "_gather", thread_time),
     (Supervised, "_inputs", thread_time),
-    (Batches, "indices", thread_time),
+    (Batches, "in_a_row", thread_time),
     (Loop, "steps", perf_counter),
     (Loop, "merge", perf_counter),
     (Supervised, "evaluate", perf_counter),
@@ -60,7 +60,7 @@ def watched() -> Iterator[Counter[str]]:
 
 def shares(seconds: Counter[str]) -> dict[str, float]:
     """Of the whole, in per cent."""
-    data = seconds["indices"] + seconds["_gathered"] + seconds["_inputs"]
+    data = seconds["in_a_row"] + seconds["_gather"] + seconds["_inputs"]
     cpu = {"gradients": seconds["grad"] - data, "data": data, "rules": seconds["each"] - seconds["grad"]}
     parts = {name: seconds["steps"] * value / seconds["each"] for name, value in cpu.items()}
     parts |= {"merges": seconds["merge"], "evaluation": seconds["evaluate"]}

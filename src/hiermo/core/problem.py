@@ -61,6 +61,11 @@ def together(problem: Problem) -> Together:
     return found
 
 
+def foresee(problem: Problem, seed: int, t: int, count: int, workers: Nodes) -> None:
+    """Tells the problem that this thread will ask for `count` iterations in a row of `workers`, if it cares to know."""
+    getattr(problem, "foresee", lambda *told: None)(seed, t, count, workers)
+
+
 def in_order(tasks: Sequence[Task]) -> None:
     for task in tasks:
         pieces = task()

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hiermo.core.errors import UserError
-from hiermo.data.randomness import order
+from hiermo.data.randomness import orders
 
 
 class Batches:
-    """Batches of n workers; keeps a tape of each worker's epochs, as many as a batch may touch.
+    """Batches of n workers; keeps the epochs that each worker saw last.
 
     Threads may ask for batches of different workers at once.
     """
@@ -25,13 +25,9 @@ class Batches:
             raise UserError(f"batch must be at least 1, not {batch}")
         self.parts = [np.asarray(part, np.int64) for part in parts]
         self.batch, self.seed = batch, seed
-        self.sizes = np.array([len(part) for part in self.parts])
-        self._epochs = 1 + -(-(batch - 1) // self.sizes)  # on each worker's tape
-        lengths = self._epochs * self.sizes
-        self._offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-        self._tapes = np.empty(int(lengths.sum()), np.int64)
-        self._first = np.full(len(self.parts), -1)  # epoch with which a tape begins
-        self._within = np.arange(batch)
+        self._tapes: list[tuple[int, NDArray[np.int64]]] = [
+            (0, part[:0]) for part in self.parts
+        ]  # first epoch, samples
 
     def indices(self, workers: Any, t: int) -> NDArray[np.int64]:
         """Samples `[m, B]` of `workers` in iteration t, as indices into the whole data set.
@@ -40,23 +36,39 @@ class Batches:
         >>> sorted(batches.indices([0], t=0)[0].tolist() + batches.indices([0], t=1)[0].tolist()[:1])
         [0, 1, 2]
         """
-        workers = np.asarray(workers, np.intp)
-        epoch, place = np.divmod(t * self.batch, self.sizes[workers])  # of the first sample
-        for i in np.flatnonzero(self._first[workers] != epoch):
-            self._wind(int(workers[i]), int(epoch[i]))
-        begin = self._offsets[workers] + place
-        found: NDArray[np.int64] = self._tapes[begin[:, None] + self._within]
+        found: NDArray[np.int64] = self.in_a_row(workers, t, 1)[0]
         return found
 
-    def _wind(self, worker: int, epoch: int) -> None:
-        """Let the worker's tape begin with an epoch; those that are on it already are moved."""
-        size, n = int(self.sizes[worker]), int(self._epochs[worker])
-        begin = int(self._offsets[worker])
-        tape = self._tapes[begin : begin + n * size].reshape(n, size)
-        ahead = epoch - int(self._first[worker])
-        kept = n - ahead if self._first[worker] >= 0 and 0 < ahead < n else 0
-        if kept:
-            tape[:kept] = tape[ahead:].copy()
-        for k in range(kept, n):
-            tape[k] = self.parts[worker][order(self.seed, "batches", worker, epoch + k, n=size)]
-        self._first[worker] = epoch
+    def in_a_row(self, workers: Any, t: int, count: int) -> NDArray[np.int64]:
+        """Samples `[count, m, B]` of `workers` in iterations t, t + 1, ..."""
+        workers = [int(i) for i in workers]
+        begin, length = t * self.batch, count * self.batch
+        self._wind(workers, begin, length)
+        found = np.empty((count, len(workers), self.batch), np.int64)
+        for k, i in enumerate(workers):
+            first, tape = self._tapes[i]
+            at = begin - first * len(self.parts[i])
+            found[:, k] = tape[at : at + length].reshape(count, self.batch)
+        return found
+
+    def _wind(self, workers: Sequence[int], begin: int, length: int) -> None:
+        """Let the tapes hold positions `begin` to `begin + length` of each worker's samples, epoch after epoch."""
+        missing: dict[int, list[tuple[int, int]]] = {}  # by size: (worker, epoch)
+        for i in workers:
+            size = len(self.parts[i])
+            first, last = begin // size, (begin + length - 1) // size
+            kept, tape = self._tapes[i]
+            beyond = kept + len(tape) // size
+            if first < kept or first > beyond:
+                tape, beyond = tape[:0], first
+            else:
+                tape = tape[(first - kept) * size :]
+            self._tapes[i] = (first, tape)
+            if beyond <= last:
+                missing.setdefault(size, []).extend((i, epoch) for epoch in range(beyond, last + 1))
+        for size, pairs in missing.items():
+            shuffled = orders(self.seed, "batches", pairs, size)
+            owners = np.array([i for i, _ in pairs])
+            for i in dict.fromkeys(owners.tolist()):
+                first, tape = self._tapes[i]
+                self._tapes[i] = (first, np.concatenate([tape, self.parts[i][shuffled[owners == i]].reshape(-1)]))

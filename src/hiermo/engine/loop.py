@@ -11,7 +11,7 @@ import numpy as np
 from hiermo.core.algorithm import Algorithm
 from hiermo.core.errors import Diverged
 from hiermo.core.plan import Event, Merge, Schedule, Setting, Spread, Step, Survey
-from hiermo.core.problem import Problem, blocks, initial_buffers
+from hiermo.core.problem import Problem, blocks, foresee, initial_buffers
 from hiermo.core.record import adopt, of, pick
 from hiermo.engine.families import Families
 from hiermo.engine.stacked import Pieces, Stacked, Where, finished
@@ -123,6 +123,7 @@ class Loop:
             mine = where._replace(nodes=where.nodes[rows])
             own = None if buffers is None else buffers[rows]
             down = self.received(state, mine.nodes)
+            foresee(self.problem, self.seed, steps[0].t, len(steps), mine.nodes)
             new = yield from engine.advance(todo, start(w, mine.nodes), down, own, mine)
             if engine.first_broken(new) is not None:
                 broken.append(rows)

@@ -4,8 +4,9 @@ Forward and backward pass are written out: for models this small the bookkeeping
 much as the arithmetic. Activations are kept as `[m, features, B]`, one column per sample: then the fast direction of
 every product is the long one.
 
-A worker's gradient has the same bits whatever block it is computed in: its matrices are products of their own and begin
-at multiples of `ALIGNED`, functions are applied to whole padded rows, and the loss is a mean over its own batch.
+A worker's gradient has the same bits whatever block it is computed in: its matrices are products of their own, and lie
+as those of every other worker do with respect to a multiple of `ALIGNED`; functions are applied to whole padded rows;
+the loss is a mean over its own batch.
 """
 
 from collections.abc import Callable
@@ -39,12 +40,13 @@ ELEMENTWISE: dict[type[nn.Module], tuple[Forward, Backward]] = {
 
 
 class Linear(NamedTuple):
-    """A fully connected layer: the names of its parameters, and room for those of m workers."""
+    """A fully connected layer of m workers: views of their models and of their gradients."""
 
-    weight_name: str
-    bias_name: str | None
     weight: Tensor  # [m, out, in]
-    gradient: Tensor  # [m, out, in]
+    bias: Tensor | None  # [m, out, 1]
+    weight_slope: Tensor
+    bias_slope: Tensor | None  # [m, out]
+    tied: tuple[bool, bool]  # weight and bias to those of a layer above, whose gradient is there already
 
 
 class Padded(NamedTuple):
@@ -55,24 +57,38 @@ class Padded(NamedTuple):
 
 
 class Room:
-    """Where a thread computes blocks of m workers: every array, and every view of one, is made once."""
+    """Where a thread computes blocks of m workers: every array, and every view of one, is made once.
 
-    def __init__(self, layers: list[nn.Module], names: dict[int, str], samples: Tensor, like: Tensor) -> None:
-        """Of `samples` `[m, B, features]` only the shape matters, of `like` the type and the device."""
-        m, batch, features = samples.shape
-        self.samples = room_for(m, (batch, features), like).part
+    A call of torch lets go of Python's lock and has to win it back, so with several threads fewer calls count double.
+    """
+
+    def __init__(self, block: "Block", x_of: Tensor, y_of: Tensor, m: int, batch: int) -> None:
+        """`x_of` and `y_of` are all samples and targets, `[n, ...]`: only their shapes and types matter."""
+        like, flat = block.like, block.flat.parameters
+        self.raw = x_of.new_empty(m * batch, *x_of.shape[1:])  # samples as they are stored, one worker after the other
+        self.raw_matrices = self.raw.view(m, batch, -1)
+        self.targets = y_of.new_empty(m * batch, *y_of.shape[1:])
+        self.target_columns = self.targets.view(m, batch, -1).transpose(1, 2)  # [m, 1 or k, B]
+        self.samples = room_for(m, tuple(self.raw_matrices.shape[1:]), like).part  # [m, B, features]
         self.columns = self.samples.transpose(1, 2)
         self.minus_one = like.new_full((1, 1, 1), -1.0).expand(m, 1, batch)
-        self.layers: list[nn.Module | Linear] = []
+        self.models, self.gradients = (room_for(m, (flat.size,), like).part for _ in range(2))  # [m, d]
         self.after: list[Padded] = []  # what layer k makes, and the slope of the loss with respect to it
         self.slopes: list[Padded] = []
-        for layer in layers:
+        self.layers: list[nn.Module | Linear] = []
+        values, slopes, features = flat.views(self.models), flat.views(self.gradients), self.samples.shape[2]
+        met: set[str] = set()
+        for layer in reversed(block.layers):
             if isinstance(layer, nn.Linear):
-                features, bias = layer.out_features, None if layer.bias is None else names[id(layer.bias)]
-                own = (room_for(m, tuple(layer.weight.shape), like).part for _ in range(2))
-                self.layers.append(Linear(names[id(layer.weight)], bias, *own))
+                name, bias = block.names[id(layer.weight)], block.names.get(id(layer.bias), "")
+                column = values[bias].unsqueeze(2) if bias else None
+                own = Linear(values[name], column, slopes[name], slopes.get(bias), (name in met, bias in met))
+                self.layers.insert(0, own)
+                met |= {name, bias}
             else:
-                self.layers.append(layer)
+                self.layers.insert(0, layer)
+        for layer in block.layers:
+            features = layer.out_features if isinstance(layer, nn.Linear) else features
             self.after.append(room_for(m, (features, batch), like))
             self.slopes.append(room_for(m, (features, batch), like))
 
@@ -84,57 +100,62 @@ class Block:
         self.flat, self.slope = flat, SLOPES[loss]
         self.layers = [layer for layer in layers_of(module) if not isinstance(layer, nn.Flatten)]
         self.names = {id(tensor): name for name, tensor in module.named_parameters()}  # a tied one has one name
+        self.like = next(module.parameters()).detach()
         self._here = local()
 
-    def __call__(self, samples: Tensor, targets: Tensor, x: Tensor, result: Tensor, scale: float = 1.0) -> None:
-        """samples `[m, B, ...]`, which mean themselves times `scale`, targets `[m, B, ...]`, x and result `[m, d]`."""
-        samples = samples.reshape(*targets.shape[:2], -1)
-        room = self._room(samples, x)
-        room.samples.copy_(samples)
-        self._forward(room, self.flat.parameters.views(x), scale)
-        self.slope(room.after[-1].part, targets, room.minus_one, room.slopes[-1].part)
-        self._backward(room, self.flat.parameters.views(result), scale)
-
-    def _room(self, samples: Tensor, like: Tensor) -> Room:
+    def room(self, x_of: Tensor, y_of: Tensor, m: int, batch: int) -> Room:
+        """This thread's room for m workers; `raw` and `targets` are to be filled before a gradient."""
         rooms: dict[Any, Room] = self._here.__dict__
-        key = (*samples.shape, like.dtype)
+        key = (m, batch, x_of.shape[1:], x_of.dtype)
         if key not in rooms:
-            rooms[key] = Room(self.layers, self.names, samples, like)
+            rooms[key] = Room(self, x_of, y_of, m, batch)
         return rooms[key]
 
-    def _forward(self, room: Room, values: dict[str, Tensor], scale: float) -> None:
-        for k, layer in enumerate(room.layers):
-            if not isinstance(layer, Linear):
-                room.after[k].rows.copy_(ELEMENTWISE[type(layer)][0](layer, room.after[k - 1].rows))
-                continue
-            layer.weight.copy_(values[layer.weight_name])
-            right, factor = (room.after[k - 1].part, 1.0) if k else (room.columns, scale)
-            after = room.after[k].part
-            bias = after if layer.bias_name is None else values[layer.bias_name].unsqueeze(2)
-            beta = 0 if layer.bias_name is None else 1
-            torch.baddbmm(bias, layer.weight, right, beta=beta, alpha=factor, out=after)
+    def gradients(self, room: Room, x: Tensor, scale: float = 1.0) -> Tensor:
+        """Of the models `[m, d]` on the samples in the room, which mean themselves times `scale`."""
+        room.samples.copy_(room.raw_matrices)
+        return self.gradients_of_samples(room, x, scale)
 
-    def _backward(self, room: Room, result: dict[str, Tensor], scale: float) -> None:
-        met: set[str] = set()
+    def gradients_of_samples(self, room: Room, x: Tensor, scale: float = 1.0) -> Tensor:
+        """The same for what is in `room.samples` already."""
+        room.models.copy_(x)
+        self._forward(room, scale)
+        self.slope(room.after[-1].part, room.target_columns, room.minus_one, room.slopes[-1].part)
+        self._backward(room, scale)
+        return room.gradients.clone(memory_format=torch.contiguous_format)
+
+    def _forward(self, room: Room, scale: float) -> None:
+        for k, layer in enumerate(room.layers):
+            after = room.after[k]
+            if not isinstance(layer, Linear):
+                after.rows.copy_(ELEMENTWISE[type(layer)][0](layer, room.after[k - 1].rows))
+                continue
+            right, factor = (room.after[k - 1].part, 1.0) if k else (room.columns, scale)
+            if layer.bias is None:
+                torch.baddbmm(after.part, layer.weight, right, beta=0, alpha=factor, out=after.part)
+            else:
+                torch.baddbmm(layer.bias, layer.weight, right, alpha=factor, out=after.part)
+
+    def _backward(self, room: Room, scale: float) -> None:
         for k in range(len(room.layers) - 1, -1, -1):
             layer, slope = room.layers[k], room.slopes[k]
             if not isinstance(layer, Linear):
                 before, after = room.after[k - 1].rows, room.after[k].rows
                 room.slopes[k - 1].rows.copy_(ELEMENTWISE[type(layer)][1](layer, slope.rows, before, after))
                 continue
-            right, factor = (room.after[k - 1].part.transpose(1, 2), 1.0) if k else (room.samples, scale)
-            torch.bmm(slope.part, right, out=layer.gradient)
-            if layer.weight_name in met:  # tied to one above
-                result[layer.weight_name].add_(layer.gradient, alpha=factor)
-            else:
-                torch.mul(layer.gradient, factor, out=result[layer.weight_name])
-            if layer.bias_name is not None and layer.bias_name in met:
-                result[layer.bias_name].add_(slope.part.sum(2))
-            elif layer.bias_name is not None:
-                torch.sum(slope.part, 2, out=result[layer.bias_name])
-            met |= {layer.weight_name, layer.bias_name or ""}
+            if layer.bias_slope is not None and layer.tied[1]:
+                layer.bias_slope.add_(slope.part.sum(2))
+            elif layer.bias_slope is not None:
+                torch.sum(slope.part, 2, out=layer.bias_slope)
             if k:
                 torch.bmm(layer.weight.transpose(1, 2), slope.part, out=room.slopes[k - 1].part)
+            elif scale != 1:
+                slope.part.mul_(scale)  # it is much smaller than the samples, and than the gradient
+            right = room.after[k - 1].part.transpose(1, 2) if k else room.samples
+            if layer.tied[0]:
+                layer.weight_slope.baddbmm_(slope.part, right)
+            else:
+                torch.bmm(slope.part, right, out=layer.weight_slope)
 
 
 def room_for(m: int, shape: tuple[int, ...], like: Tensor) -> Padded:

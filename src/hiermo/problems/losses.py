@@ -8,7 +8,8 @@ from torch.nn import functional
 
 PerSample = Callable[[Tensor, Tensor], Tensor]  # (outputs [n, k], targets [n]) -> losses [n]
 Mean = Callable[[Tensor, Tensor], Tensor]  # -> one number, the mean over the batch
-# (outputs [m, k, B], targets [m, B], -1 in the shape [m, 1, B], result [m, k, B]): of each worker's mean over its batch
+# (outputs [m, k, B], labels [m, 1, B] or targets [m, k, B], -1 as [m, 1, B], result [m, k, B]): the slope of each
+# worker's mean over its batch
 Slope = Callable[[Tensor, Tensor, Tensor, Tensor], None]
 
 
@@ -28,16 +29,15 @@ LOSSES: dict[str, PerSample] = {"cross_entropy": cross_entropy, "mse": squared_e
 
 def cross_entropy_slope(outputs: Tensor, labels: Tensor, minus_one: Tensor, result: Tensor) -> None:
     torch.softmax(outputs, 1, out=result)
-    result.scatter_add_(1, labels.unsqueeze(1), minus_one).mul_(1 / outputs.shape[2])
+    result.scatter_add_(1, labels, minus_one).mul_(1 / outputs.shape[2])
 
 
 def squared_error_slope(outputs: Tensor, targets: Tensor, minus_one: Tensor, result: Tensor) -> None:
-    m, width, batch = outputs.shape
     if targets.is_floating_point():
-        torch.sub(outputs, targets.reshape(m, batch, width).transpose(1, 2), out=result)
+        torch.sub(outputs, targets, out=result)
     else:
-        result.copy_(outputs).scatter_add_(1, targets.unsqueeze(1), minus_one)
-    result.mul_(2 / (batch * width))
+        result.copy_(outputs).scatter_add_(1, targets, minus_one)
+    result.mul_(2 / (outputs.shape[1] * outputs.shape[2]))
 
 
 SLOPES: dict[str, Slope] = {"cross_entropy": cross_entropy_slope, "mse": squared_error_slope}

@@ -18,7 +18,7 @@ from hiermo.data.batches import Batches
 from hiermo.data.randomness import stream
 from hiermo.models.flat import Flat
 from hiermo.problems.allocator import keep_freed_memory
-from hiermo.problems.batched import Block
+from hiermo.problems.batched import Block, Room
 from hiermo.problems.choice import Gradients, chosen_gradients
 from hiermo.problems.evaluation import Fairness, Judge, Metric, Samples
 from hiermo.problems.inputs import Draws, Inputs
@@ -121,7 +121,6 @@ class Supervised:
         self._block: Block | None = None
         if self.gradients == "batched" and isinstance(loss, str):
             self._block = Block(self.module, self.flat, loss)
-        self._here = local()  # each thread's memory for its batches
         if self.device.type == "cpu":
             keep_freed_memory()
         self._pool = Pool(threads or torch.get_num_threads())
@@ -133,6 +132,7 @@ class Supervised:
         self._judge = Judge(self._one, self.inputs, self._loss, self.metrics, evaluate_batch, self._each)
         self._fairness = self._fairness_of(data, per, edges) if per else None
         self._batches: dict[int, Batches] = {}
+        self._here = local()  # what a thread knows of its next iterations
         self.stochastic, self._judge.at_random = self._draw_random_numbers()
 
     @property
@@ -187,21 +187,20 @@ class Supervised:
         self._pool.run(tasks, in_turns=self._block is None)
 
     def grad(self, seed: int, t: int, workers: Nodes, x: Tensor, buffers: Tensor | None = None) -> Tensor:
-        chosen = self._batches_of(seed).indices(workers, t)
-        result = torch.empty_like(x)
+        chosen = self._chosen(seed, t, workers)
         if self._block is not None:
             nodes = np.asarray(workers)
             if len(nodes) <= BLOCK:  # as between two merges, where blocks are tasks already
                 with one_intraop_thread():
-                    self._several(chosen, x, result, (seed, nodes, t))
-                return self._decayed(self._clipped(result), x)
-            self._pool.run(
-                [
-                    partial(self._several, chosen[some], x[some], result[some], (seed, nodes[some], t))
-                    for some in self.blocks(len(nodes))
-                ]
-            )
+                    return self._decayed(self._clipped(self._several(chosen, x, (seed, nodes, t))), x)
+            result = torch.empty_like(x)
+
+            def several(some: slice) -> None:
+                result[some] = self._several(chosen[some], x[some], (seed, nodes[some], t))
+
+            self._pool.run([partial(several, some) for some in self.blocks(len(nodes))])
             return self._decayed(self._clipped(result), x)
+        result = torch.empty_like(x)
         rows = [None] * len(chosen) if buffers is None else buffers
         self._each(
             [
@@ -211,6 +210,18 @@ class Supervised:
             self.stochastic,
         )
         return self._decayed(self._clipped(result), x)
+
+    def foresee(self, seed: int, t: int, count: int, workers: Nodes) -> None:
+        """The batches of iterations in a row cost little more than those of one."""
+        if self._block is not None and count > 1:
+            self._here.foreseen = (seed, t, workers, self._batches_of(seed).in_a_row(workers, t, count))
+
+    def _chosen(self, seed: int, t: int, workers: Nodes) -> Any:
+        """Indices `[m, B]` of the samples of an iteration."""
+        known, first, whose, rows = getattr(self._here, "foreseen", (None, 0, None, ()))
+        if whose is workers and known == seed and 0 <= t - first < len(rows):
+            return rows[t - first]
+        return self._batches_of(seed).indices(workers, t)
 
     def full_grad(self, workers: Nodes, x: Tensor, buffers: Tensor | None = None) -> Tensor:
         result = torch.zeros_like(x)
@@ -245,27 +256,22 @@ class Supervised:
     def _decayed(self, gradients: Tensor, x: Tensor) -> Tensor:
         return gradients.add_(x, alpha=self.weight_decay) if self.weight_decay else gradients
 
-    def _several(self, chosen: Any, x: Tensor, result: Tensor, draw: tuple[int, Any, int]) -> None:
+    def _several(self, chosen: Any, x: Tensor, draw: tuple[int, Any, int]) -> Tensor:
         assert self._block is not None
-        index = torch.as_tensor(chosen.reshape(-1), device=self.device)
-        samples, targets = self._gathered(index)
+        m, batch = chosen.shape
+        room = self._block.room(self.train_x, self.train_y, m, batch)
+        self._gather(torch.as_tensor(chosen.reshape(-1), device=self.device), room)
+        if (scale := self.inputs.factor) is not None and not self.inputs.augments:
+            return self._block.gradients(room, x, scale)  # a factor is cheaper in the products than over the batch
+        samples = room.raw
         if self.inputs.augments:
             samples = self.inputs.augmented(samples, self.inputs.draw(*draw, self.batch))
-        # a factor is cheaper in the products than in a pass over the batch
-        scale = self.inputs.factor
-        samples = samples if scale is not None else self.inputs.scaled(samples)
-        m, batch = chosen.shape
-        targets = targets.view(m, batch, *targets.shape[1:])
-        self._block(samples.view(m, batch, -1), targets, x, result, 1.0 if scale is None else scale)
+        room.samples.copy_(self.inputs.scaled(samples).view(m, batch, -1))
+        return self._block.gradients_of_samples(room, x)
 
-    def _gathered(self, index: Tensor) -> tuple[Tensor, Tensor]:
-        """Valid until this thread's next ones: a large array that comes and goes costs more than what it holds."""
-        if len(getattr(self._here, "samples", ())) != len(index):
-            self._here.samples = self.train_x.new_empty(len(index), *self.shape)
-            self._here.targets = self.train_y.new_empty(len(index), *self.train_y.shape[1:])
-        torch.index_select(self.train_x, 0, index, out=self._here.samples)
-        torch.index_select(self.train_y, 0, index, out=self._here.targets)
-        return self._here.samples, self._here.targets
+    def _gather(self, index: Tensor, room: Room) -> None:
+        torch.index_select(self.train_x, 0, index, out=room.raw)
+        torch.index_select(self.train_y, 0, index, out=room.targets)
 
     def _single(
         self, chosen: Any, x: Tensor, result: Tensor, buffers: Tensor | None, draw: tuple[int, int, int]

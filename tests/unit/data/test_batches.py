@@ -41,6 +41,17 @@ def test_exactly_the_rule(sizes, batch, seed, data):
         assert found.tolist() == [literal(parts, batch, seed, worker, t) for worker in some]
 
 
+@given(sizes=st.lists(st.integers(1, 40), min_size=1, max_size=4), batch=st.integers(1, 50), data=st.data())
+@settings(max_examples=40)
+def test_iterations_in_a_row(sizes, batch, data):
+    parts = parts_of(sizes)
+    batches, one_by_one = Batches(parts, batch, 1), Batches(parts, batch, 1)
+    everyone = range(len(sizes))
+    for t, count in data.draw(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 12)), max_size=4), "calls"):
+        found = batches.in_a_row(everyone, t, count)
+        assert np.array_equal(found, np.stack([one_by_one.indices(everyone, t + k) for k in range(count)]))
+
+
 @pytest.mark.parametrize("batch", [1, 3, 7, 10, 11, 25])
 def test_an_epoch_uses_every_sample_once_before_the_next_begins(batch):
     part = np.arange(100, 110)

@@ -38,7 +38,15 @@ def tied_weights():
     return module
 
 
+def tied_weights_with_biases():
+    module = nn.Sequential(nn.Linear(8, 8), nn.Sigmoid(), nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8))
+    module[2].weight = module[0].weight
+    module[4].bias = module[0].bias
+    return module
+
+
 SMALL = {
+    "tied weights with biases": tied_weights_with_biases,
     "one layer": partial(stack, 8, 4),
     "no sequential": partial(nn.Linear, 8, 4),
     "no bias": partial(stack, 8, 4, bias=False),
@@ -65,9 +73,11 @@ class Case:
         self.targets = torch.randint(0, 3, (N, batch))
 
     def batched(self, some):
-        result = torch.empty_like(self.x[some])
-        self.block(self.inputs[some], self.targets[some], self.x[some], result)
-        return result
+        samples, targets = self.inputs[some], self.targets[some]
+        room = self.block.room(samples[0], targets[0], len(samples), samples.shape[1])
+        room.raw.copy_(samples.flatten(0, 1))
+        room.targets.copy_(targets.flatten(0, 1))
+        return self.block.gradients(room, self.x[some])
 
     def alone(self, worker):
         result = torch.empty_like(self.x[worker])
@@ -89,6 +99,13 @@ def test_batched_is_one_by_one(name, loss):
     expected = torch.stack([case.alone(worker) for worker in range(N)])
     assert expected.abs().max() > 1e-3
     # products of some ten numbers of order 1 in float64
+    assert torch.allclose(case.batched(list(range(N))), expected, rtol=0, atol=1e-12)
+
+
+def test_targets_that_are_numbers():
+    case = Case(partial(stack, 6, 8), 8, (6,), torch.float64, "mse")  # as many outputs as samples: not to be mixed up
+    case.targets = torch.randn(N, 8, 8, dtype=torch.float64)
+    expected = torch.stack([case.alone(worker) for worker in range(N)])
     assert torch.allclose(case.batched(list(range(N))), expected, rtol=0, atol=1e-12)
 
 
