@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from hiermo.core.errors import UserError
 from hiermo.data.randomness import orders
 
+AHEAD = 32  # orders that are worth drawing at once
+
 
 class Batches:
     """Batches of n workers; keeps the epochs that each worker saw last.
@@ -65,6 +67,7 @@ class Batches:
                 tape = tape[(first - kept) * size :]
             self._tapes[i] = (first, tape)
             if beyond <= last:
+                last = max(last, beyond + AHEAD // len(workers) - 1)
                 missing.setdefault(size, []).extend((i, epoch) for epoch in range(beyond, last + 1))
         for size, pairs in missing.items():
             shuffled = orders(self.seed, "batches", pairs, size)

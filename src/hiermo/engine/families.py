@@ -20,13 +20,25 @@ class Families:
         counts = np.bincount(group, minlength=n)
         self.children = np.split(np.argsort(group, kind="stable"), np.cumsum(counts)[:-1])
 
-    @cached_property
-    def turns(self) -> list[tuple[Any, Any]] | None:
+    def turns(self, xp: Any, device: Any) -> list[tuple[Any, Any]] | None:
         """The k-th child of every parent, for each k, and their shares; None where some parents have fewer."""
-        if len({len(each) for each in self.children}) != 1:
+        if self._table is None:
             return None
-        table = np.stack(self.children)  # [n, c]
-        return [(_as_slice(column), self.shares[column][:, None]) for column in table.T]
+        key = (xp.__name__, str(device))
+        if key not in self._turns:
+            self._turns[key] = [
+                (_as_slice(column), xp.asarray(self.shares[column][:, None], dtype=xp.float64, device=device))
+                for column in self._table.T
+            ]
+        return self._turns[key]
+
+    @cached_property
+    def _table(self) -> NDArray[np.intp] | None:
+        return np.stack(self.children) if len({len(each) for each in self.children}) == 1 else None  # [n, c]
+
+    @cached_property
+    def _turns(self) -> dict[tuple[str, str], list[tuple[Any, Any]]]:
+        return {}
 
 
 def _as_slice(rows: NDArray[np.intp]) -> Any:

@@ -111,27 +111,16 @@ class Stacked:
     def average(self, rows: Any, families: Families) -> Any:
         """Children are added in the order of their index, in float64, and cast once: placement cannot change a bit."""
         xp, n, d = array_namespace(rows), families.n, rows.shape[1]
+        if n * d <= FEW and (turns := families.turns(xp, device(rows))) is not None:
+            return xp.astype(_weighted_sum(xp, rows, turns), rows.dtype)
         result = xp.empty((n, d), dtype=rows.dtype, device=device(rows))
-
-        def add(parent: Any, columns: slice, turns: Any) -> None:
-            total: Any = None
-            for child, share in turns:
-                part = xp.astype(rows[child, columns], xp.float64)
-                part *= share
-                if total is None:
-                    total = part
-                else:
-                    total += part
-            result[parent, columns] = xp.astype(total, rows.dtype)
-
-        if families.turns is not None and n * d <= FEW:
-            shares = [xp.asarray(share, dtype=xp.float64, device=device(rows)) for _, share in families.turns]
-            turns = [(child, share) for (child, _), share in zip(families.turns, shares, strict=True)]
-            add(slice(0, n), slice(0, d), turns)
-            return result
         own = [[(int(i), float(families.shares[i])) for i in each] for each in families.children]
+
+        def one(parent: int, columns: slice) -> None:
+            result[parent, columns] = xp.astype(_weighted_sum(xp, rows[:, columns], own[parent]), rows.dtype)
+
         spans = [slice(k, k + COLUMNS) for k in range(0, d, COLUMNS)]
-        self.together([partial(add, parent, columns, own[parent]) for parent in range(n) for columns in spans])
+        self.together([partial(one, parent, columns) for parent in range(n) for columns in spans])
         return result
 
     def copy(self, array: Any) -> Any:
@@ -151,6 +140,18 @@ class Stacked:
             return None
         (suspects,) = xp.nonzero(~xp.isfinite(xp.sum(field, axis=-1)))
         return next((int(i) for i in suspects if not bool(xp.all(xp.isfinite(field[int(i)])))), None)
+
+
+def _weighted_sum(xp: Any, rows: Any, turns: Any) -> Any:
+    total: Any = None
+    for child, share in turns:
+        part = xp.astype(rows[child], xp.float64)
+        part *= share
+        if total is None:
+            total = part
+        else:
+            total += part
+    return total
 
 
 def finished(pieces: Pieces) -> Any:

@@ -149,13 +149,9 @@ class Block:
                 torch.sum(slope.part, 2, out=layer.bias_slope)
             if k:
                 torch.bmm(layer.weight.transpose(1, 2), slope.part, out=room.slopes[k - 1].part)
-            elif scale != 1:
-                slope.part.mul_(scale)  # it is much smaller than the samples, and than the gradient
-            right = room.after[k - 1].part.transpose(1, 2) if k else room.samples
-            if layer.tied[0]:
-                layer.weight_slope.baddbmm_(slope.part, right)
-            else:
-                torch.bmm(slope.part, right, out=layer.weight_slope)
+            right, factor = (room.after[k - 1].part.transpose(1, 2), 1.0) if k else (room.samples, scale)
+            into, kept = layer.weight_slope, 1 if layer.tied[0] else 0
+            torch.baddbmm(into, slope.part, right, beta=kept, alpha=factor, out=into)
 
 
 def room_for(m: int, shape: tuple[int, ...], like: Tensor) -> Padded:

@@ -189,23 +189,24 @@ class Supervised:
     def grad(self, seed: int, t: int, workers: Nodes, x: Tensor, buffers: Tensor | None = None) -> Tensor:
         chosen = self._chosen(seed, t, workers)
         if self._block is not None:
-            nodes = np.asarray(workers)
+            nodes, each = np.asarray(workers), self.batch
             if len(nodes) <= BLOCK:  # as between two merges, where blocks are tasks already
                 with one_intraop_thread():
                     return self._decayed(self._clipped(self._several(chosen, x, (seed, nodes, t))), x)
             result = torch.empty_like(x)
 
             def several(some: slice) -> None:
-                result[some] = self._several(chosen[some], x[some], (seed, nodes[some], t))
+                own = chosen[some.start * each : some.stop * each]
+                result[some] = self._several(own, x[some], (seed, nodes[some], t))
 
             self._pool.run([partial(several, some) for some in self.blocks(len(nodes))])
             return self._decayed(self._clipped(result), x)
         result = torch.empty_like(x)
-        rows = [None] * len(chosen) if buffers is None else buffers
+        rows = [None] * len(x) if buffers is None else buffers
         self._each(
             [
-                partial(self._single, chosen[j], x[j], result[j], rows[j], (seed, int(i), t))
-                for j, i in enumerate(workers)
+                partial(self._single, own, x[j], result[j], rows[j], (seed, int(i), t))
+                for j, (i, own) in enumerate(zip(workers, chosen.view(-1, self.batch), strict=True))
             ],
             self.stochastic,
         )
@@ -214,14 +215,17 @@ class Supervised:
     def foresee(self, seed: int, t: int, count: int, workers: Nodes) -> None:
         """The batches of iterations in a row cost little more than those of one."""
         if self._block is not None and count > 1:
-            self._here.foreseen = (seed, t, workers, self._batches_of(seed).in_a_row(workers, t, count))
+            rows = self._batches_of(seed).in_a_row(workers, t, count)
+            self._here.foreseen = (seed, t, workers, torch.as_tensor(rows, device=self.device).flatten(1).unbind())
 
-    def _chosen(self, seed: int, t: int, workers: Nodes) -> Any:
-        """Indices `[m, B]` of the samples of an iteration."""
-        known, first, whose, rows = getattr(self._here, "foreseen", (None, 0, None, ()))
-        if whose is workers and known == seed and 0 <= t - first < len(rows):
-            return rows[t - first]
-        return self._batches_of(seed).indices(workers, t)
+    def _chosen(self, seed: int, t: int, workers: Nodes) -> Tensor:
+        """Indices of the samples of an iteration, one worker after the other."""
+        known, first, whose, ahead = getattr(self._here, "foreseen", (None, 0, None, ()))
+        if whose is workers and known == seed and 0 <= t - first < len(ahead):
+            found: Tensor = ahead[t - first]
+            return found
+        rows: Tensor = torch.as_tensor(self._batches_of(seed).indices(workers, t), device=self.device)
+        return rows.flatten()
 
     def full_grad(self, workers: Nodes, x: Tensor, buffers: Tensor | None = None) -> Tensor:
         result = torch.zeros_like(x)
@@ -256,11 +260,11 @@ class Supervised:
     def _decayed(self, gradients: Tensor, x: Tensor) -> Tensor:
         return gradients.add_(x, alpha=self.weight_decay) if self.weight_decay else gradients
 
-    def _several(self, chosen: Any, x: Tensor, draw: tuple[int, Any, int]) -> Tensor:
+    def _several(self, chosen: Tensor, x: Tensor, draw: tuple[int, Any, int]) -> Tensor:
         assert self._block is not None
-        m, batch = chosen.shape
+        m, batch = len(x), self.batch
         room = self._block.room(self.train_x, self.train_y, m, batch)
-        self._gather(torch.as_tensor(chosen.reshape(-1), device=self.device), room)
+        self._gather(chosen, room)
         if (scale := self.inputs.factor) is not None and not self.inputs.augments:
             return self._block.gradients(room, x, scale)  # a factor is cheaper in the products than over the batch
         samples = room.raw
