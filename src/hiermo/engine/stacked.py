@@ -19,8 +19,8 @@ from hiermo.engine.families import Families
 
 Compute = Callable[..., Any]  # (workers, x [m, d], buffers [m, b]) -> gradients [m, d]
 Pieces = Generator[None, None, Any]  # a task that lets others have their turn at every yield, and what it makes
-COLUMNS = 1 << 14  # of a merge in one task: their sums stay in cache
-FEW = 1 << 15  # numbers that are merged at once: tasks would cost more than the sums
+COLUMNS = 1 << 16  # of a merge in one task: their sums stay in cache
+FEW = 1 << 17  # numbers that are merged at once: tasks would cost more than the sums
 
 
 class Where(NamedTuple):
