@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types imports unit format wheel clean
+.PHONY: help setup demo test lint types imports unit bench format wheel clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ imports: $(READY)  ## import-linter: imports point downwards
 
 unit: $(READY)  ## pytest
 	@$(BIN)/pytest -n auto --dist worksteal
+
+bench: $(READY)  ## measure speed beside a bare PyTorch loop: 20 minutes on two idle cores
+	@$(BIN)/python benchmarks/speed.py
 
 format: $(READY)  ## let ruff format the code
 	@$(BIN)/ruff check --fix .

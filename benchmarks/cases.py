@@ -34,6 +34,7 @@ class Case:
     batch: int = 64
     stored: int = 60_000
     periods: tuple[int, int] = (TAU, PI)
+    repeats: int = 5
 
     @property
     def name(self) -> str:
@@ -99,15 +100,15 @@ class Case:
         return torch.from_numpy(self.data.train_x).float().div_(255), torch.from_numpy(self.data.train_y)
 
 
-DEEP = {"periods": (2, 1), "stored": 5_000}
+DEEP = {"periods": (2, 1), "stored": 5_000, "repeats": 3}
 CASES = [
     Case("logistic", 4, 1000),
     Case("logistic", 100, 100, edges=10),
     Case("logistic", 1000, 40, edges=10),
-    Case("logistic", 10000, 20, edges=100),
+    Case("logistic", 10000, 10, edges=100, periods=(10, 1)),
     Case("cnn", 4, 20),
     Case("cnn", 16, 20, edges=4),
-    Case("cnn", 100, 20, edges=10),
+    Case("cnn", 100, 5, edges=10, periods=(5, 1)),
     Case("vgg16", 4, 4, shape=(3, 32, 32), **DEEP),
     Case("resnet18", 4, 2, shape=(3, 64, 64), classes=200, batch=32, **DEEP),
 ]

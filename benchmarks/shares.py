@@ -24,7 +24,7 @@ WATCHED: list[tuple[Any, str, Callable[[], float]]] = [
     (Supervised, "_gather", thread_time),
     (Supervised, "_inputs", thread_time),
     (Batches, "in_a_row", thread_time),
-    (Loop, "steps", perf_counter),
+    (Stacked, "in_blocks", perf_counter),
     (Loop, "merge", perf_counter),
     (Supervised, "evaluate", perf_counter),
 ]
@@ -62,6 +62,6 @@ def shares(seconds: Counter[str]) -> dict[str, float]:
     """Of the whole, in per cent."""
     data = seconds["in_a_row"] + seconds["_gather"] + seconds["_inputs"]
     cpu = {"gradients": seconds["grad"] - data, "data": data, "rules": seconds["each"] - seconds["grad"]}
-    parts = {name: seconds["steps"] * value / seconds["each"] for name, value in cpu.items()}
+    parts = {name: seconds["in_blocks"] * value / seconds["each"] for name, value in cpu.items()}
     parts |= {"merges": seconds["merge"], "evaluation": seconds["evaluate"]}
     return {name: 100 * parts[name] / sum(parts.values()) for name in PARTS}

@@ -1,4 +1,4 @@
-"""How fast hiermo is, beside a bare PyTorch loop in the same run: `make bench`, about 25 minutes on two cores.
+"""How fast hiermo is, beside a bare PyTorch loop in the same run: `make bench`, about 20 minutes on two cores.
 
 Each case has a process of its own, and another one for its peak memory. In it the bare loop with plain SGD, HierFAVG,
 the bare loop with Nesterov momentum and HierMo take turns, several times; a ratio is of two neighbours. Run it on a
@@ -28,8 +28,7 @@ from hiermo.experiment.provenance import cpu_name
 HERE = Path(__file__).parent
 FILE, PAGE = HERE / "speed.json", HERE.parent / "docs" / "performance.md"
 BEGIN, END = "<!-- measured by benchmarks/speed.py -->", "<!-- end of what was measured -->"
-REPEATS = 5
-LONGEST = 15.0  # seconds of one bare measurement; beyond it the bare loop makes fewer steps
+LONGEST = 6.0  # seconds of one bare measurement; beyond it the bare loop makes fewer steps
 
 
 def measured(case: Case, threads: int, repeats: int) -> dict[str, Any]:
@@ -109,7 +108,7 @@ def child(*words: str) -> Any:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cases", nargs="*", help="names of cases or of models; without any, all")
-    parser.add_argument("--repeats", type=int, default=REPEATS)
+    parser.add_argument("--repeats", type=int, help="turns of each case; by default 5, and 3 for deep models")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--child", choices=["time", "memory"], help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -118,17 +117,21 @@ def main() -> None:
         (case,) = [case for case in CASES if case.name == asked.cases[0]]
         memory = asked.child == "memory"
         sys.stdout.write(
-            json.dumps(peak_mb(case, asked.threads) if memory else measured(case, asked.threads, asked.repeats)) + "\n"
+            json.dumps(
+                peak_mb(case, asked.threads) if memory else measured(case, asked.threads, asked.repeats or case.repeats)
+            )
+            + "\n"
         )
         return
     results: dict[str, Any] = {
         "machine": f"{cpu_name()}, {asked.threads} threads; torch {torch.__version__}",
-        "repeats": asked.repeats,
         "cases": {},
     }
     for k, case in enumerate(chosen):
-        sys.stderr.write(f"{k + 1} of {len(chosen)}: {case.name}, {case.steps} worker-steps x {asked.repeats} ...\n")
-        options = ("--repeats", str(asked.repeats), "--threads", str(asked.threads))
+        sys.stderr.write(
+            f"{k + 1} of {len(chosen)}: {case.name}, {case.steps} worker-steps x {asked.repeats or case.repeats} ...\n"
+        )
+        options = ("--repeats", str(asked.repeats or case.repeats), "--threads", str(asked.threads))
         found = child(case.name, "--child", "time", *options)
         results["cases"][case.name] = found | {"peak_mb": child(case.name, "--child", "memory", *options)}
     sys.stdout.write(f"{results['machine']}\n\n{tables(results)}\n")

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hiermo.data.load import load_data
     from hiermo.data.partitioned import Partitioned
     from hiermo.engine.run import run
+    from hiermo.engine.run_many import run_many
     from hiermo.engine.state import State
     from hiermo.models.make import make_model
     from hiermo.problems.quadratic import Quadratic
@@ -77,6 +78,7 @@ __all__ = [
     "load_data",
     "make_model",
     "run",
+    "run_many",
 ]
 
 # where each public name lives: imported on first use, so that `import hiermo` and `hiermo --help` do not wait for torch
@@ -118,6 +120,7 @@ _HOME = {
     "load_data": "data.load",
     "make_model": "models.make",
     "run": "engine.run",
+    "run_many": "engine.run_many",
 }
 
 

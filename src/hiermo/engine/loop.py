@@ -1,8 +1,8 @@
 """The only synchronous training loop: applies the events of a plan to the state, one after the other."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -11,12 +11,15 @@ import numpy as np
 from hiermo.core.algorithm import Algorithm
 from hiermo.core.errors import Diverged
 from hiermo.core.plan import Event, Merge, Schedule, Setting, Spread, Step, Survey
-from hiermo.core.problem import Problem, blocks, foresee, initial_buffers
+from hiermo.core.problem import Problem, blocks, initial_buffers
 from hiermo.core.record import adopt, of, pick
 from hiermo.engine.families import Families
-from hiermo.engine.stacked import FEW, Pieces, Stacked, Where, cut, finished
+from hiermo.engine.stacked import FEW, Pieces, Stacked, Where, cut
 from hiermo.engine.state import State
+from hiermo.engine.stretch import Stretch
 from hiermo.topology.tree import Tree
+
+Course = Generator[Stretch | tuple[State, bool], Any, None]
 
 
 def begin(algorithm: Algorithm, tree: Tree, problem: Problem, engine: Stacked, setting: Setting) -> State:
@@ -52,11 +55,25 @@ class Loop:
 
         An act is an event, or all the steps in a row between two others (one by one if `fine`) with the Spread before.
         """
+        course = self.course(state, events, fine=fine)
+        found = next(course, None)
+        while found is not None:
+            if isinstance(found, Stretch):
+                new = self.engine.in_blocks(found.compute, found.w, found.blocks)
+                found = course.send(new)
+            else:
+                yield found
+                found = next(course, None)
+
+    def course(self, state: State, events: Iterator[Event], *, fine: bool) -> Course:
+        """The same, but what workers compute between two merges is left to whoever asks: it comes as a Stretch, and
+        their new records are to be sent back."""
         for act, closing in acts(islice(events, state.position, None), fine=fine):
             last = act[-1]
             match last:
                 case Step():
-                    new = self.steps(state, act)
+                    stretch = Stretch(self, state, act)
+                    new = stretch.finish((yield stretch))
                 case Merge():
                     new = self.merge(state, last)
                 case Spread():
@@ -99,65 +116,6 @@ class Loop:
     def received(self, state: State, workers: Any) -> Any:
         """The last message of each worker, out of the rows that siblings share."""
         return self.engine.take(state.down, self.tree.parents[0][workers])
-
-    def steps(self, state: State, act: Sequence[Event]) -> State:
-        """Iterations in a row, by blocks of workers: each receives and makes all its steps while it is in cache."""
-        engine, steps = self.engine, act
-        arrived: Callable[[Any], Any] | None = None
-        if isinstance(act[0], Spread):
-            state, arrived = self.spread_above(state, act[0])
-            steps = act[1:]
-        some = steps[0].workers  # type: ignore[union-attr]  # acts() groups steps only
-        where = self.where(0, some, steps[-1].t)
-        before = None if state.buffers is None else engine.rows(state.buffers[0], where.nodes)
-        buffers = engine.copy(before)
-        todo = [(step.t, self.at(step.t), partial(self.problem.grad, self.seed, step.t)) for step in steps]
-
-        def start(w: Any, nodes: Any) -> Any:
-            if arrived is None:
-                return w
-            here = where._replace(nodes=nodes, t=act[0].t)
-            return engine.each(self.at(act[0].t).receive, w, arrived(nodes), where=here)
-
-        def stretch(rows: slice, w: Any) -> Pieces:
-            mine = where._replace(nodes=where.nodes[rows])
-            own = None if buffers is None else buffers[rows]
-            down = self.received(state, mine.nodes)
-            foresee(self.problem, self.seed, steps[0].t, len(steps), mine.nodes)
-            new = yield from engine.advance(todo, start(w, mine.nodes), down, own, mine)
-            if engine.first_broken(new) is not None:
-                broken.append(rows)
-            return new
-
-        broken: list[slice] = []
-        w = engine.take(state.tiers[0], some)
-        new = engine.in_blocks(stretch, w, blocks(self.problem, len(where.nodes)))
-        if broken:
-            down = self.received(state, where.nodes)
-            raise self.find_broken(todo, start(w, where.nodes), down, before, where)
-        return self.put(state, 0, some, new, buffers)
-
-    def find_broken(self, todo: Any, w: Any, down: Any, buffers: Any, where: Where) -> Diverged:
-        """Looks once per stretch and, if a number broke, walks the stretch again to name node and iteration."""
-        engine = self.engine
-
-        def watched(compute: Any, t: int) -> Any:
-            def gradient(workers: Any, x: Any, statistics: Any) -> Any:
-                g = compute(workers, x, statistics)
-                if (row := engine.broken_row(g)) is not None:
-                    raise Diverged("the gradient", 0, int(workers[row]), t, where.tiers)
-                return g
-
-            return gradient
-
-        for t, algorithm, compute in todo:
-            try:
-                w = finished(engine.advance([(t, algorithm, watched(compute, t))], w, down, buffers, where))
-            except Diverged as found:
-                return found
-            if (row := engine.first_broken(w)) is not None:
-                return Diverged("the model", 0, int(where.nodes[row]), t, where.tiers)
-        return Diverged("the model", 0, int(where.nodes[0]), where.t, where.tiers)
 
     def merge(self, state: State, event: Merge) -> State:
         engine, k, a = self.engine, event.tier, self.at(event.t)

@@ -1,6 +1,7 @@
 """`hiermo.run`: an algorithm on a tree, for a problem, as a stream of states."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any, Literal, get_args
 
@@ -54,6 +55,38 @@ def run(
     2 [0.75]
     3 [0.875]
     """
+    return _chosen(
+        prepare(
+            algorithm,
+            tree,
+            problem,
+            periods=periods,
+            iterations=iterations,
+            seed=seed,
+            every=every,
+            start=start,
+            until=until,
+            engine=engine,
+            schedule=schedule,
+        )
+    )
+
+
+def prepare(
+    algorithm: Algorithm,
+    tree: Tree,
+    problem: Problem,
+    *,
+    periods: Sequence[int],
+    iterations: int,
+    seed: int = 0,
+    every: Every = "cloud",
+    start: State | None = None,
+    until: Until | None = None,
+    engine: str = "stacked",
+    schedule: Schedule | None = None,
+) -> "Prepared":
+    """Checks what `run` is given."""
     periods = tuple(map(_plain, periods))
     if every not in get_args(Every):
         raise UserError(f"every must be one of {', '.join(map(repr, get_args(Every)))}, not {every!r}")
@@ -76,7 +109,29 @@ def run(
     state = start or begin(bound, tree, problem, loop.engine, setting)
     if state.periods != periods:
         state = State(**{**vars(state), "periods": periods, "start": began, "position": 0})
-    return _chosen(loop, state, bound.plan(setting), every, until)
+    return Prepared(loop, state, bound.plan(setting), every, until)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run that has been checked and can begin."""
+
+    loop: Loop
+    state: State
+    events: Iterator[Event]
+    every: Every
+    until: Until | None
+
+    @property
+    def fine(self) -> bool:
+        return self.every == "iteration"
+
+    def judge(self, now: State, closing: bool) -> tuple[bool, bool]:
+        """Whether a state is one of those asked for, and whether the run ends with it."""
+        at_cloud = isinstance(now.event, Merge) and now.event.tier == self.loop.tree.tiers - 1
+        wanted = {"cloud": at_cloud, "edge": closing and isinstance(now.event, Merge)}
+        stop = at_cloud and self.until is not None and _met(self.until, now, self.loop.problem)
+        return stop or wanted.get(self.every, closing and isinstance(now.event, (Step, Merge))), stop
 
 
 def _plain(number: Any) -> Any:
@@ -84,13 +139,11 @@ def _plain(number: Any) -> Any:
     return number.item() if isinstance(number, np.integer) else number
 
 
-def _chosen(loop: Loop, state: State, events: Iterator[Event], every: Every, until: Until | None) -> Iterator[State]:
-    root = loop.tree.tiers - 1
-    for now, closing in _computed(loop.states(state, events, fine=every == "iteration"), loop.problem):
-        at_cloud = isinstance(now.event, Merge) and now.event.tier == root
-        wanted = {"cloud": at_cloud, "edge": closing and isinstance(now.event, Merge)}
-        stop = at_cloud and until is not None and _met(until, now, loop.problem)
-        if stop or wanted.get(every, closing and isinstance(now.event, (Step, Merge))):
+def _chosen(run: Prepared) -> Iterator[State]:
+    states = run.loop.states(run.state, run.events, fine=run.fine)
+    for now, closing in _computed(states, run.loop.problem):
+        wanted, stop = run.judge(now, closing)
+        if wanted:
             yield now
         if stop:
             return

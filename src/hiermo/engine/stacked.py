@@ -79,7 +79,7 @@ class Stacked:
             made = yield from rule(rows, cut(record, rows))
             with first:
                 if not new:
-                    new.append(type(made)(*(_tall(field, len(record[0])) for field in made)))
+                    new.append(type(made)(*(tall(field, len(record[0])) for field in made)))
             for whole, part in zip(new[0], made, strict=True):
                 whole[rows] = part
 
@@ -168,7 +168,7 @@ def cut(record: Any, rows: slice) -> Any:
     return type(record)(*(field[rows] for field in record))
 
 
-def _tall(field: Any, n: int) -> Any:
+def tall(field: Any, n: int) -> Any:
     xp = array_namespace(field)
     return xp.empty((n, *field.shape[1:]), dtype=field.dtype, device=device(field))
 

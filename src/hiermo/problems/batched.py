@@ -97,7 +97,7 @@ class Block:
     """Gradients of small stacks of fully connected layers, for several workers at a time and from several threads."""
 
     def __init__(self, module: nn.Module, flat: Flat, loss: str) -> None:
-        self.flat, self.slope = flat, SLOPES[loss]
+        self.flat, self.loss, self.slope = flat, loss, SLOPES[loss]
         self.layers = [layer for layer in layers_of(module) if not isinstance(layer, nn.Flatten)]
         self.names = {id(tensor): name for name, tensor in module.named_parameters()}  # a tied one has one name
         self.like = next(module.parameters()).detach()

@@ -1,6 +1,6 @@
 """Supervised learning: a torch model and data that is divided among workers -> gradients and metrics."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import deepcopy
 from functools import partial
@@ -27,6 +27,7 @@ from hiermo.problems.pooled import OneWorker
 from hiermo.problems.threads import Pool, one_intraop_thread
 
 BLOCK = 16  # workers in one batched computation at most: their vectors stay in cache
+FORESEEN = BLOCK  # blocks whose next batches a thread keeps: one, or with several runs at once one of each
 SMALL = 6  # workers below which a second thread costs more than it brings: Python lets one thread speak at a time
 
 
@@ -212,16 +213,42 @@ class Supervised:
         )
         return self._decayed(self._clipped(result), x)
 
+    @property
+    def kind(self) -> Hashable | None:
+        """Problems of one kind can compute their gradients together; None where they cannot."""
+        if self._block is None or self.inputs.augments or self.inputs.factor is None:
+            return None
+        samples = (self.train_x.data_ptr(), self.train_y.data_ptr(), tuple(self.train_x.shape))
+        return (samples, str(self.module), self._block.loss, self.batch, self.dtype, self.device, self.threads)
+
+    def grad_together(self, asked: Sequence[tuple["Supervised", int, int, Nodes, Tensor]]) -> list[Tensor]:
+        """`problem.grad(seed, t, workers, x)` of several problems of this kind."""
+        assert self._block is not None
+        chosen = torch.cat([problem._chosen(seed, t, workers) for problem, seed, t, workers, _ in asked])
+        counts = [len(x) for *_, x in asked]
+        with one_intraop_thread():
+            gradients = self._several(chosen, torch.cat([x for *_, x in asked]), (0, (), 0))
+        parts = torch.split(gradients, counts)
+        return [
+            problem._decayed(problem._clipped(own.clone()), x)
+            for (problem, *_, x), own in zip(asked, parts, strict=True)
+        ]
+
     def foresee(self, seed: int, t: int, count: int, workers: Nodes) -> None:
         """The batches of iterations in a row cost little more than those of one."""
         if self._block is not None and count > 1:
             rows = self._batches_of(seed).in_a_row(workers, t, count)
-            self._here.foreseen = (seed, t, workers, torch.as_tensor(rows, device=self.device).flatten(1).unbind())
+            ahead = torch.as_tensor(rows, device=self.device).flatten(1).unbind()
+            known = self._here.__dict__.setdefault("foreseen", {})
+            known[id(workers)] = (workers, seed, t, ahead)  # holding them keeps the number theirs
+            while len(known) > FORESEEN:
+                known.pop(next(iter(known)))
 
     def _chosen(self, seed: int, t: int, workers: Nodes) -> Tensor:
         """Indices of the samples of an iteration, one worker after the other."""
-        known, first, whose, ahead = getattr(self._here, "foreseen", (None, 0, None, ()))
-        if whose is workers and known == seed and 0 <= t - first < len(ahead):
+        known = getattr(self._here, "foreseen", {})
+        _, whose, first, ahead = known.get(id(workers), (None, None, 0, ()))
+        if whose == seed and 0 <= t - first < len(ahead):
             found: Tensor = ahead[t - first]
             return found
         rows: Tensor = torch.as_tensor(self._batches_of(seed).indices(workers, t), device=self.device)

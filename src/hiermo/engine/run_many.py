@@ -1,0 +1,142 @@
+"""`hiermo.run_many`: several runs at once, their workers computed together where their models are alike.
+
+Between two merges the workers of all runs are as independent of each other as those of one. A run of four workers is
+too small to fill a batched product, let alone several threads; ten such runs are not. The bits of every run are those
+that it has alone.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+
+from hiermo.core.problem import computing, together
+from hiermo.engine.loop import Course
+from hiermo.engine.run import Prepared, prepare
+from hiermo.engine.stacked import cut, tall
+from hiermo.engine.state import State
+from hiermo.engine.stretch import Stretch
+
+Block = tuple[int, slice]  # which of the stretches, and which of its rows
+
+
+def run_many(runs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, State]]:
+    """Train several runs side by side, and yield (which run, state) as they come.
+
+    Every run is the arguments of `hiermo.run`, by name. Those whose problems have the same model, the same batch and
+    the same training set in memory are computed together between their merges, whatever their algorithms, trees and
+    seeds; others take turns.
+
+    >>> import hiermo
+    >>> tree = hiermo.Tree.regular(edges=2, workers_per_edge=1)
+    >>> problem = hiermo.Quadratic(A=[[[1.0]], [[1.0]]], b=[[0.0], [2.0]], sizes=[1, 1])
+    >>> common = {"tree": tree, "problem": problem, "periods": (1, 1), "iterations": 2}
+    >>> for which, state in hiermo.run_many([{"algorithm": hiermo.HierFAVG(eta=eta), **common} for eta in (0.5, 1.0)]):
+    ...     print(which, state.t, state.model)
+    0 1 [0.5]
+    1 1 [1.]
+    0 2 [0.75]
+    1 2 [1.]
+    """
+    return _turns([prepare(**run) for run in runs])
+
+
+def _turns(runs: Sequence[Prepared]) -> Iterator[tuple[int, State]]:
+    courses: dict[int, Course] = {
+        k: run.loop.course(run.state, run.events, fine=run.fine) for k, run in enumerate(runs)
+    }
+    answers: dict[int, Any] = dict.fromkeys(courses)
+    while courses:
+        waiting: dict[int, Stretch] = {}
+        for k in list(courses):
+            for found in _until_stretch(k, runs[k], courses[k], answers.pop(k, None)):
+                if isinstance(found, Stretch):
+                    waiting[k] = found
+                else:
+                    yield k, found
+            if k not in waiting:
+                del courses[k]
+        for group in _alike(runs, waiting):
+            with ExitStack() as inside:
+                for k in group:
+                    inside.enter_context(computing(runs[k].loop.problem))
+                answers |= zip(group, _computed([waiting[k] for k in group]), strict=True)
+
+
+def _until_stretch(k: int, run: Prepared, course: Course, answer: Any) -> Iterator[Stretch | State]:
+    """The states that a run yields before its workers compute again, and then that; nothing more at its end."""
+    while True:
+        with computing(run.loop.problem):
+            try:
+                found = course.send(answer)
+            except StopIteration:
+                return
+            except Exception as error:
+                error.add_note(f"in run {k}")
+                raise
+        answer = None
+        if isinstance(found, Stretch):
+            yield found
+            return
+        wanted, stop = run.judge(*found)
+        if wanted:
+            yield found[0]
+        if stop:
+            return
+
+
+def _alike(runs: Sequence[Prepared], waiting: Mapping[int, Stretch]) -> list[list[int]]:
+    """Runs whose gradients can be computed together, now: those of one kind and with as many steps to make."""
+    groups: dict[Hashable, list[int]] = {}
+    for k, stretch in waiting.items():
+        kind = getattr(runs[k].loop.problem, "kind", None)
+        joint = kind is not None and "x" in stretch.w._fields and runs[k].loop.engine.name == "stacked"
+        groups.setdefault((kind, len(stretch.todo)) if joint else ("alone", k), []).append(k)
+    return list(groups.values())
+
+
+def _computed(stretches: Sequence[Stretch]) -> list[Any]:
+    """The workers' new records of each."""
+    if len(stretches) == 1:
+        (only,) = stretches
+        return [only.loop.engine.in_blocks(only.compute, only.w, only.blocks)]
+    problem = stretches[0].loop.problem
+    everyone = [(k, row) for k, stretch in enumerate(stretches) for row in range(len(stretch.where.nodes))]
+    new = [type(stretch.w)(*(tall(field, len(stretch.where.nodes)) for field in stretch.w)) for stretch in stretches]
+    packs = [_pack(everyone[part]) for part in problem.blocks(len(everyone))]  # type: ignore[attr-defined]  # it has a kind
+    together(problem)([partial(_advance, stretches, pack, new) for pack in packs])
+    return new
+
+
+def _pack(rows: Sequence[tuple[int, int]]) -> list[Block]:
+    """Rows in a row of one stretch, for each of the stretches."""
+    found: dict[int, list[int]] = {}
+    for k, row in rows:
+        found.setdefault(k, []).append(row)
+    return [(k, slice(own[0], own[-1] + 1)) for k, own in found.items()]
+
+
+def _advance(stretches: Sequence[Stretch], pack: Sequence[Block], new: Sequence[Any]) -> None:
+    """All steps of some workers of several runs, whose gradients are found at once."""
+    mine = [stretches[k] for k, _ in pack]
+    parts = [stretch.begin(rows, cut(stretch.w, rows)) for stretch, (_, rows) in zip(mine, pack, strict=True)]
+    problem, records = mine[0].loop.problem, [part.w for part in parts]
+    for step in range(len(mine[0].todo)):
+        asked = [
+            (stretch.loop.problem, stretch.loop.seed, stretch.todo[step][0], part.where.nodes, w.x)
+            for stretch, part, w in zip(mine, parts, records, strict=True)
+        ]
+        known = problem.grad_together(asked)  # type: ignore[attr-defined]  # it has a kind
+        for j, (stretch, part) in enumerate(zip(mine, parts, strict=True)):
+            t, algorithm, compute = stretch.todo[step]
+            grad = _first_at(records[j].x, known[j], stretch.loop.engine.gradient(compute, part.where.nodes))
+            where = part.where._replace(t=t)
+            records[j] = stretch.loop.engine.each(algorithm.step, records[j], part.down, where=where, grad=grad)
+    for (k, rows), stretch, w in zip(pack, mine, records, strict=True):
+        for whole, field in zip(new[k], stretch.checked(w), strict=True):
+            whole[rows] = field
+
+
+def _first_at(x: Any, known: Any, compute: Any) -> Any:
+    """The gradient that is known at the worker's model, or, where a rule wants it elsewhere, a computed one."""
+    return lambda point: known if point is x else compute(point)

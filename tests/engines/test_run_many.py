@@ -1,0 +1,98 @@
+"""Several runs at once: each has the bits that it has alone."""
+
+import numpy as np
+import pytest
+import torch
+
+from helpers import quadratic
+import hiermo
+from hiermo.algorithms import ALGORITHMS
+from hiermo.engine.state import to_arrays
+from hiermo.problems.supervised import Supervised
+
+TREE = hiermo.Tree.from_groups([[0, 1], [2, 3, 4]])
+
+
+def digits(seed=1, model="logistic", **options):
+    data = hiermo.load_data("mnist-5k", workers=TREE.n_workers, seed=seed)
+    return Supervised(hiermo.make_model(model, data), data, batch=16, **options)
+
+
+def of(algorithm, problem, iterations=8, **options):
+    tree, periods = (TREE.flatten(), (4,)) if algorithm.tiers == 2 else (TREE, (2, 2))
+    common = {"algorithm": algorithm, "tree": tree, "problem": problem, "periods": periods}
+    return {**common, "iterations": iterations, **options}
+
+
+def assert_as_alone(runs):
+    found = [[] for _ in runs]
+    for which, state in hiermo.run_many(runs):
+        found[which].append(state)
+    for run, states in zip(runs, found, strict=True):
+        expected = list(hiermo.run(**run))
+        assert [state.t for state in states] == [state.t for state in expected]
+        for one, other in zip(states, expected, strict=True):
+            for name, array in to_arrays(other)[0].items():
+                assert torch.equal(torch.as_tensor(to_arrays(one)[0][name]), torch.as_tensor(array)), name
+
+
+def test_every_algorithm_beside_all_others():
+    problem = digits(threads=2)
+    assert_as_alone([of(getattr(hiermo, name)(), problem) for name in ALGORITHMS.builtin])
+
+
+def test_seeds_step_sizes_lengths_and_what_is_yielded():
+    runs = [
+        of(hiermo.HierMo(eta=0.05), digits(1), seed=1),
+        of(hiermo.HierMo(eta=0.01, gamma=0.9), digits(2), seed=2, every="edge"),
+        of(hiermo.HierFAVG(eta=0.1), digits(3, weight_decay=1e-2, clip_norm=0.5), seed=3, iterations=4),
+        of(hiermo.FedNAG(), digits(1), seed=5, every="iteration"),
+        of(hiermo.HierMo(), digits(1), seed=1, until=lambda state: state.t >= 4),
+        of(hiermo.HierMo(), digits(1), seed=1, schedule=lambda t: 0.1 / t),
+    ]
+    assert_as_alone(runs)
+
+
+def test_models_that_are_not_alike_take_turns():
+    runs = [
+        of(hiermo.HierMo(), digits(model="mlp")),
+        of(hiermo.HierMo(), digits()),
+        of(hiermo.HierMo(), digits(gradients="pooled")),
+        of(hiermo.HierMo(), digits(normalise=True)),
+        of(hiermo.HierMo(), quadratic(n=5)),
+    ]
+    assert_as_alone(runs)
+
+
+def test_workers_of_several_runs_are_computed_together(monkeypatch):
+    sizes, plain = [], Supervised._several
+
+    def counted(self, chosen, x, draw):
+        sizes.append(len(x))
+        return plain(self, chosen, x, draw)
+
+    monkeypatch.setattr(Supervised, "_several", counted)
+    problem = digits(threads=1)
+    for _ in hiermo.run_many([of(hiermo.HierMo(eta=eta), problem) for eta in (0.01, 0.02, 0.03)]):
+        pass
+    assert sizes == [15] * 8
+
+
+def test_states_come_round_by_round():
+    problem = quadratic(n=5)
+    found = [(which, state.t) for which, state in hiermo.run_many([of(hiermo.HierMo(), problem)] * 2)]
+    assert found == [(0, 4), (1, 4), (0, 8), (1, 8)]
+
+
+def test_a_run_that_is_wrong_is_refused_before_any_begins():
+    with pytest.raises(hiermo.UserError, match="iterations = 7"):
+        hiermo.run_many([of(hiermo.HierMo(), digits()), of(hiermo.HierMo(), digits(), iterations=7)])
+
+
+def test_one_that_diverges_is_named():
+    steep = hiermo.HierMo(eta=1e15)  # the squared error's slope grows with the model, which overflows in some steps
+    runs = [of(hiermo.HierMo(), digits(model="linear", loss="mse")), of(steep, digits(model="linear", loss="mse"))]
+    with pytest.raises(hiermo.Diverged) as caught:
+        list(hiermo.run_many(runs))
+    assert "in run 1" in "".join(caught.value.__notes__)
+    assert np.isfinite(list(hiermo.run(**runs[0]))[-1].model).all()
