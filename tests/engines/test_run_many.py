@@ -1,6 +1,5 @@
 """Several runs at once: each has the bits that it has alone."""
 
-import numpy as np
 import pytest
 import torch
 
@@ -95,4 +94,4 @@ def test_one_that_diverges_is_named():
     with pytest.raises(hiermo.Diverged) as caught:
         list(hiermo.run_many(runs))
     assert "in run 1" in "".join(caught.value.__notes__)
-    assert np.isfinite(list(hiermo.run(**runs[0]))[-1].model).all()
+    assert torch.isfinite(list(hiermo.run(**runs[0]))[-1].model).all()
