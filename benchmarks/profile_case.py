@@ -1,6 +1,6 @@
 """Which operations the CPU time of a run goes into, by torch.profiler: `python benchmarks/profile_case.py "cnn N=4"`.
 
-Shares are of the CPU seconds of all threads; `Python` is what no operation of torch accounts for.
+Shares are of the CPU seconds; `Python` is what no operation of torch accounts for.
 """
 
 import argparse
@@ -23,7 +23,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("case", choices=[case.name for case in CASES])
     parser.add_argument("--iterations", type=int, default=40)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1, help="the profiler sees one; more change no work")
     asked = parser.parse_args()
     (case,) = [replace(case, iterations=asked.iterations) for case in CASES if case.name == asked.case]
     problem, algorithm = case.problem(asked.threads), hiermo.HierMo(eta=ETA)
