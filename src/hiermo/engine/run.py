@@ -55,24 +55,24 @@ def run(
     2 [0.75]
     3 [0.875]
     """
-    return _chosen(
-        prepare(
-            algorithm,
-            tree,
-            problem,
-            periods=periods,
-            iterations=iterations,
-            seed=seed,
-            every=every,
-            start=start,
-            until=until,
-            engine=engine,
-            schedule=schedule,
-        )
+    checked = check(
+        algorithm,
+        tree,
+        problem,
+        periods=periods,
+        iterations=iterations,
+        seed=seed,
+        every=every,
+        start=start,
+        until=until,
+        engine=engine,
+        schedule=schedule,
     )
+    # bound here and not in `check`, for what it warns of points to the line that called this function
+    return _chosen(checked.prepared(algorithm.bind(checked.setting)))
 
 
-def prepare(
+def check(
     algorithm: Algorithm,
     tree: Tree,
     problem: Problem,
@@ -85,8 +85,8 @@ def prepare(
     until: Until | None = None,
     engine: str = "stacked",
     schedule: Schedule | None = None,
-) -> "Prepared":
-    """Checks what `run` is given."""
+) -> "Checked":
+    """What `run` is given, refused where it is wrong."""
     periods = tuple(map(_plain, periods))
     if every not in get_args(Every):
         raise UserError(f"every must be one of {', '.join(map(repr, get_args(Every)))}, not {every!r}")
@@ -104,17 +104,36 @@ def prepare(
     check_iterations(iterations := _plain(iterations), periods, began)
 
     setting = Setting(tree, periods, iterations, seed, start=began)
-    bound = algorithm.bind(setting)
-    loop = Loop(bound, tree, problem, ENGINES[engine](together(problem)), seed, schedule)
-    state = start or begin(bound, tree, problem, loop.engine, setting)
-    if state.periods != periods:
-        state = State(**{**vars(state), "periods": periods, "start": began, "position": 0})
-    return Prepared(loop, state, bound.plan(setting), every, until)
+    return Checked(algorithm, tree, problem, setting, every, start, until, engine, schedule)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A run whose algorithm is still to be bound to its setting."""
+
+    algorithm: Algorithm
+    tree: Tree
+    problem: Problem
+    setting: Setting
+    every: Every
+    start: State | None
+    until: Until | None
+    engine: str
+    schedule: Schedule | None
+
+    def prepared(self, bound: Algorithm) -> "Prepared":
+        setting, engine = self.setting, ENGINES[self.engine](together(self.problem))
+        loop = Loop(bound, self.tree, self.problem, engine, setting.seed, self.schedule)
+        state = self.start or begin(bound, self.tree, self.problem, engine, setting)
+        if state.periods != setting.periods:
+            new = {"periods": setting.periods, "start": setting.start, "position": 0}
+            state = State(**{**vars(state), **new})
+        return Prepared(loop, state, bound.plan(setting), self.every, self.until)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A run that has been checked and can begin."""
+    """A run that can begin."""
 
     loop: Loop
     state: State

@@ -12,7 +12,7 @@ from typing import Any
 
 from hiermo.core.problem import computing, together
 from hiermo.engine.loop import Course
-from hiermo.engine.run import Prepared, prepare
+from hiermo.engine.run import Prepared, check
 from hiermo.engine.stacked import cut, tall
 from hiermo.engine.state import State
 from hiermo.engine.stretch import Stretch
@@ -38,7 +38,11 @@ def run_many(runs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, State]]:
     0 2 [0.75]
     1 2 [1.]
     """
-    return _turns([prepare(**run) for run in runs])
+    prepared = []
+    for run in runs:
+        checked = check(**run)
+        prepared.append(checked.prepared(checked.algorithm.bind(checked.setting)))
+    return _turns(prepared)
 
 
 def _turns(runs: Sequence[Prepared]) -> Iterator[tuple[int, State]]:
