@@ -40,7 +40,7 @@ def order(seed: int, *path: int | str, n: int) -> NDArray[np.int64]:
 
 
 def orders(seed: int, name: str, paths: Sequence[tuple[int, int]], n: int) -> NDArray[np.int64]:
-    """`order(seed, name, *path, n=n)` of many paths, `[len(paths), n]`, several times as fast as one by one."""
+    """`order(seed, name, *path, n=n)` of many paths, `[len(paths), n]`, faster than one by one."""
     digests = b"".join(_digest(seed, name, *path) for path in paths)
     words = np.frombuffer(digests, ">u4").reshape(-1, WORDS)[:, ::-1].astype(np.uint32)  # the lowest first
     raw = np.empty((len(paths), n), np.uint64)

@@ -8,7 +8,7 @@ from hiermo.core.errors import UserError
 from hiermo.problems.batched import misfit
 
 Gradients = Literal["auto", "batched", "pooled"]
-BATCHED_PARAMETERS = 200_000  # above it a worker's own arithmetic fills a core: see docs/performance.md
+BATCHED_PARAMETERS = 200_000  # above it a worker's own arithmetic fills a core
 RULE = f"batched for stacks of fully connected layers with up to {BATCHED_PARAMETERS:,} parameters, else pooled"
 
 
