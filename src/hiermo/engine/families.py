@@ -20,6 +20,14 @@ class Families:
         counts = np.bincount(group, minlength=n)
         self.children = np.split(np.argsort(group, kind="stable"), np.cumsum(counts)[:-1])
 
+    def own(self, parent: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The children of a parent, and their shares."""
+        return self._own[parent]
+
+    @cached_property
+    def _own(self) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        return [(np.asarray(each, np.int64), np.ascontiguousarray(self.shares[each])) for each in self.children]
+
     def turns(self, xp: Any, device: Any) -> list[tuple[Any, Any]] | None:
         """The k-th child of every parent, for each k, and their shares; None where some parents have fewer."""
         if self._table is None:

@@ -3,17 +3,18 @@
 States are laid out as in the stacked engine, so that one engine can go on where the other stopped.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 from array_api_compat import array_namespace
 
+from hiermo.core.algorithm import Algorithm
 from hiermo.core.errors import node_name
 from hiermo.core.plan import Nodes
 from hiermo.engine.families import Families
-from hiermo.engine.stacked import Compute, Stacked, Where, once
+from hiermo.engine.stacked import Compute, Pieces, Stacked, Where, once
 
 
 class PerNode(Stacked):
@@ -34,6 +35,15 @@ class PerNode(Stacked):
                 raise
         kind = type(done[0])
         return kind(*(_stack([getattr(node, name) for node in done]) for name in kind._fields))
+
+    def advance(
+        self, steps: Sequence[tuple[int, Algorithm, Compute]], w: Any, down: Any, buffers: Any, where: Where
+    ) -> Pieces:
+        for t, algorithm, compute in steps:
+            grad = self.gradient(compute, where.nodes, buffers)
+            w = self.each(algorithm.step, w, down, where=where._replace(t=t), grad=grad)
+            yield
+        return w
 
     def gradient(self, compute: Compute, workers: Nodes, buffers: Any = None) -> Any:
         return [

@@ -16,10 +16,14 @@ from hiermo.core.algorithm import Algorithm, Gradient
 from hiermo.core.plan import Nodes
 from hiermo.core.problem import Together, in_order
 from hiermo.engine.families import Families
+from hiermo.kernels import fused, sums, trace
+from hiermo.kernels.arrays import compiles
+from hiermo.kernels.trace import Program
 
 Compute = Callable[..., Any]  # (workers, x [m, d], buffers [m, b]) -> gradients [m, d]
 Pieces = Generator[None, None, Any]  # a task that lets others have their turn at every yield, and what it makes
 COLUMNS = 1 << 16  # of a merge in one task: their sums stay in cache
+PROGRAMS = 256  # rules that are remembered; a step size of its own for each iteration makes as many
 FEW = 1 << 17  # numbers that are merged at once: tasks would cost more than the sums
 
 
@@ -39,6 +43,7 @@ class Stacked:
 
     def __init__(self, together: Together = in_order) -> None:
         self.together = together
+        self._programs: dict[Any, tuple[Any, Program | None]] = {}
 
     def fill(self, record: Any, n: int) -> Any:
         """One node's record `[d]`, n times."""
@@ -88,7 +93,23 @@ class Stacked:
 
     def each(self, rule: Callable[..., Any], *records: Any, where: Where, grad: Any = None) -> Any:
         """The rule on every node."""
-        return rule(*records) if grad is None else rule(*records, grad)
+        return self._worked_off(rule, records, grad)[0]
+
+    def _worked_off(self, rule: Callable[..., Any], records: Any, grad: Any, own: Sequence[Any] = ()) -> Any:
+        """What the rule makes, and those of its fields that are new and nobody else's; `own` may be written over."""
+        if compiles(records[0][0]) and (program := self._program(rule, records, grad)) is not None:
+            return fused.work_off(program, records, grad, own)
+        return (rule(*records) if grad is None else rule(*records, grad)), ()
+
+    def _program(self, rule: Callable[..., Any], records: Any, grad: Any) -> Program | None:
+        owner, function = getattr(rule, "__self__", None), getattr(rule, "__func__", rule)
+        key = (id(owner), function, *map(type, records))
+        if key not in self._programs:
+            if len(self._programs) >= PROGRAMS:
+                self._programs.clear()
+            kinds = [type(record) for record in records]
+            self._programs[key] = (rule, trace.program(rule, kinds, asks=grad is not None))  # holds the owner's id
+        return self._programs[key][1]
 
     def gradient(self, compute: Compute, workers: Nodes, buffers: Any = None) -> Any:
         """The `grad` that a rule gets; running statistics move with the first call of an iteration alone."""
@@ -98,9 +119,10 @@ class Stacked:
         self, steps: Sequence[tuple[int, Algorithm, Compute]], w: Any, down: Any, buffers: Any, where: Where
     ) -> Pieces:
         """Iterations in a row without a merge, one by one; `buffers` is updated in place."""
-        for t, algorithm, compute in steps:
+        own: Sequence[Any] = ()  # what the step before made
+        for _, algorithm, compute in steps:
             grad = self.gradient(compute, where.nodes, buffers)
-            w = self.each(algorithm.step, w, down, where=where._replace(t=t), grad=grad)
+            w, own = self._worked_off(algorithm.step, (w, down), grad, own)
             yield
         return w
 
@@ -111,6 +133,8 @@ class Stacked:
     def average(self, rows: Any, families: Families) -> Any:
         """Children are added in the order of their index, in float64, and cast once: placement cannot change a bit."""
         xp, n, d = array_namespace(rows), families.n, rows.shape[1]
+        if sums.fits(rows):
+            return self._compiled_average(rows, families)
         if n * d <= FEW and (turns := families.turns(xp, device(rows))) is not None:
             return xp.astype(_weighted_sum(xp, rows, turns), rows.dtype)
         result = xp.empty((n, d), dtype=rows.dtype, device=device(rows))
@@ -121,6 +145,17 @@ class Stacked:
 
         spans = [slice(k, k + COLUMNS) for k in range(0, d, COLUMNS)]
         self.together([partial(one, parent, columns) for parent in range(n) for columns in spans])
+        return result
+
+    def _compiled_average(self, rows: Any, families: Families) -> Any:
+        result = rows.new_empty(families.n, rows.shape[1])
+
+        def some(begin: int) -> None:
+            for parent in range(families.n):
+                part = rows[:, begin : begin + COLUMNS]
+                sums.weighted_sum(part, *families.own(parent), result[parent, begin : begin + COLUMNS])
+
+        self.together([partial(some, k) for k in range(0, rows.shape[1], COLUMNS)])
         return result
 
     def copy(self, array: Any) -> Any:

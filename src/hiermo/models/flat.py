@@ -24,15 +24,21 @@ class Layout:
         parts = [named[name].detach().reshape(-1).to(dtype) for name in self.shapes]
         return torch.cat(parts) if parts else torch.empty(0, dtype=dtype)
 
+    def span(self, name: str) -> slice:
+        """The numbers of one tensor."""
+        shape, _, begin = self._places[name]
+        return slice(begin, begin + prod(shape))
+
     def views(self, x: Tensor) -> dict[str, Tensor]:
         """Named views into `x`, which is `[d]` or `[n, d]`."""
+        return {name: self.view(name, x) for name in self._places}
+
+    def view(self, name: str, x: Tensor) -> Tensor:
+        """One of them."""
         if x.stride(-1) != 1 or x.shape[-1] != self.size:
             raise ValueError(f"these views are of rows of {self.size} numbers, not of {list(x.shape)}")
-        rows, across, begin = tuple(x.shape[:-1]), x.stride()[:-1], x.storage_offset()
-        return {
-            name: x.as_strided(rows + shape, across + strides, begin + offset)
-            for name, (shape, strides, offset) in self._places.items()
-        }
+        shape, strides, offset = self._places[name]
+        return x.as_strided(x.shape[:-1] + shape, x.stride()[:-1] + strides, x.storage_offset() + offset)
 
 
 class Flat:

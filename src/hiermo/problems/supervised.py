@@ -18,7 +18,7 @@ from hiermo.data.batches import Batches
 from hiermo.data.randomness import stream
 from hiermo.models.flat import Flat
 from hiermo.problems.allocator import keep_freed_memory
-from hiermo.problems.batched import Block, Room
+from hiermo.problems.batched import Block
 from hiermo.problems.choice import Gradients, chosen_gradients
 from hiermo.problems.evaluation import Fairness, Judge, Metric, Samples
 from hiermo.problems.inputs import Draws, Inputs
@@ -26,7 +26,7 @@ from hiermo.problems.losses import LOSSES, Mean
 from hiermo.problems.pooled import OneWorker
 from hiermo.problems.threads import Pool, one_intraop_thread
 
-BLOCK = 16  # workers in one batched computation at most: their vectors stay in cache
+BLOCK = 64  # workers of one task at most: more per call of compiled code, less waiting for Python's lock
 FORESEEN = BLOCK  # blocks whose next batches a thread keeps: one, or with several runs at once one of each
 SMALL = 6  # workers below which a second thread costs more than it brings: Python lets one thread speak at a time
 
@@ -109,6 +109,10 @@ class Supervised:
         self.sizes = np.array([len(part) for part in self.parts])
         if not len(self.parts) or not self.sizes.all():
             raise UserError(f"worker {int(np.argmin(self.sizes)) if len(self.parts) else 0} has no data")
+        for worker, part in enumerate(self.parts):
+            if part.min() < 0 or part.max() >= len(self.train_x):
+                about = f"from {part.min()} to {part.max()}, and there are {len(self.train_x)}"
+                raise UserError(f"worker {worker} has samples with numbers {about}")
         self._make = partial(deepcopy, model) if isinstance(model, nn.Module) else model
         self.module = self._built(0)
         self.flat = Flat(self.module)
@@ -122,6 +126,7 @@ class Supervised:
         self._block: Block | None = None
         if self.gradients == "batched" and isinstance(loss, str):
             self._block = Block(self.module, self.flat, loss)
+            self._check_labels(self._block.outputs)
         if self.device.type == "cpu":
             keep_freed_memory()
         self._pool = Pool(threads or torch.get_num_threads())
@@ -289,20 +294,13 @@ class Supervised:
 
     def _several(self, chosen: Tensor, x: Tensor, draw: tuple[int, Any, int]) -> Tensor:
         assert self._block is not None
-        m, batch = len(x), self.batch
-        room = self._block.room(self.train_x, self.train_y, m, batch)
-        self._gather(chosen, room)
         if (scale := self.inputs.factor) is not None and not self.inputs.augments:
-            return self._block.gradients(room, x, scale)  # a factor is cheaper in the products than over the batch
-        samples = room.raw
+            return self._block.gradients(x, self.train_x, self.train_y, chosen, scale)
+        samples, targets = self.train_x.index_select(0, chosen), self.train_y.index_select(0, chosen)
         if self.inputs.augments:
             samples = self.inputs.augmented(samples, self.inputs.draw(*draw, self.batch))
-        room.samples.copy_(self.inputs.scaled(samples).view(m, batch, -1))
-        return self._block.gradients_of_samples(room, x)
-
-    def _gather(self, index: Tensor, room: Room) -> None:
-        torch.index_select(self.train_x, 0, index, out=room.raw)
-        torch.index_select(self.train_y, 0, index, out=room.targets)
+        seen = self.inputs.scaled(samples).contiguous()
+        return self._block.gradients(x, seen, targets, torch.arange(len(seen), device=self.device))
 
     def _single(
         self, chosen: Any, x: Tensor, result: Tensor, buffers: Tensor | None, draw: tuple[int, int, int]
@@ -325,6 +323,12 @@ class Supervised:
             return
         with self._generators_kept():  # torch has one generator for all threads
             self._pool.run_in_order(tasks)
+
+    def _check_labels(self, outputs: int) -> None:
+        labels = self.train_y
+        if not labels.is_floating_point() and not 0 <= int(labels.min()) <= int(labels.max()) < outputs:
+            about = f"labels run from {int(labels.min())} to {int(labels.max())}, and the model has {outputs} outputs"
+            raise UserError(f"the model cannot be trained on this data: {about}")
 
     def _draw_random_numbers(self) -> tuple[bool, bool]:
         """Whether a training pass does (dropout), and an evaluation.

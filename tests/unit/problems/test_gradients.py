@@ -73,11 +73,9 @@ class Case:
         self.targets = torch.randint(0, 3, (N, batch))
 
     def batched(self, some):
-        samples, targets = self.inputs[some], self.targets[some]
-        room = self.block.room(samples[0], targets[0], len(samples), samples.shape[1])
-        room.raw.copy_(samples.flatten(0, 1))
-        room.targets.copy_(targets.flatten(0, 1))
-        return self.block.gradients(room, self.x[some])
+        samples, targets = self.inputs.flatten(0, 1), self.targets.flatten(0, 1)
+        chosen = torch.arange(len(samples)).view(N, -1)[some].flatten()
+        return self.block.gradients(self.x[some], samples, targets, chosen)
 
     def alone(self, worker):
         result = torch.empty_like(self.x[worker])

@@ -1,0 +1,67 @@
+"""Works off what a rule computes in one pass over memory, with the bits that torch's operations have one by one."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from hiermo.kernels.arrays import compiles, is_double
+from hiermo.kernels.trace import Ask, Form, Pass, Program
+
+
+def work_off(
+    found: Program, records: Sequence[Any], gradient: Callable[[Any], Any] | None, own: Sequence[Any] = ()
+) -> tuple[Any, list[Any]]:
+    """The record that a rule makes, and those of its fields that are new here.
+
+    `own` are fields of the records that nobody else has: they may be written over.
+    """
+    slots = [field for record in records for field in record]
+    made: list[Any] = []
+    for step in found.steps:
+        if isinstance(step, Ask):
+            assert gradient is not None
+            slots.append(gradient(slots[step.at]))
+            continue
+        last, spare = step is found.steps[-1], []
+        if last and own:
+            kept = {id(slots[k]) for k in found.result if k < len(slots)}
+            spare = [each for each in own if id(each) not in kept]
+        made = _computed(step, [slots[k] for k in step.reads], spare)
+        slots.extend(made)
+    return found.kind(*(slots[k] for k in found.result)), made
+
+
+def _computed(step: Pass, reads: list[Any], spare: list[Any]) -> list[Any]:
+    if not _side_by_side(reads):
+        return _one_by_one(step, reads)
+    first = reads[0]
+    fitting = [each for each in spare if each.shape == first.shape and each.dtype == first.dtype]
+    made = [fitting.pop() if fitting else first.new_empty(first.shape) for _ in step.form.makes]
+    call = _function(step.form, is_double(first))
+    call(first.numel(), *(each.data_ptr() for each in reads), *(each.data_ptr() for each in made), *step.numbers)
+    return made
+
+
+def _one_by_one(step: Pass, reads: list[Any]) -> list[Any]:
+    """For vectors of several shapes: as the rule itself would."""
+    values = list(reads)
+    for sign, *operands in step.form.terms:
+        a, b = (values[k] if k >= 0 else step.numbers[-k - 1] for k in operands)
+        values.append(a + b if sign == "+" else a - b if sign == "-" else a * b if sign == "*" else a / b)
+    return [values[k] for k in step.form.makes]
+
+
+def _side_by_side(arrays: Sequence[Any]) -> bool:
+    """Whether vectors can be read as numbers in a row, each beside the others."""
+    first = arrays[0]
+    return all(
+        compiles(each) and each.shape == first.shape and each.dtype == first.dtype and each.is_contiguous()
+        for each in arrays
+    )
+
+
+@cache
+def _function(form: Form, double: bool) -> Any:
+    from hiermo.kernels.elementwise import function  # not before it is needed: the compiler is large
+
+    return function(form, double=double)
