@@ -59,7 +59,7 @@ class Loop:
         found = next(course, None)
         while found is not None:
             if isinstance(found, Stretch):
-                new = self.engine.in_blocks(found.compute, found.w, found.blocks)
+                new = self.engine.in_blocks(found.compute, found.w, found.blocks, alike=True)
                 found = course.send(new)
             else:
                 yield found

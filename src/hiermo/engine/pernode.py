@@ -37,7 +37,13 @@ class PerNode(Stacked):
         return kind(*(_stack([getattr(node, name) for node in done]) for name in kind._fields))
 
     def advance(
-        self, steps: Sequence[tuple[int, Algorithm, Compute]], w: Any, down: Any, buffers: Any, where: Where
+        self,
+        steps: Sequence[tuple[int, Algorithm, Compute]],
+        w: Any,
+        down: Any,
+        buffers: Any,
+        where: Where,
+        into: Any = None,
     ) -> Pieces:
         for t, algorithm, compute in steps:
             grad = self.gradient(compute, where.nodes, buffers)

@@ -103,7 +103,7 @@ def _computed(stretches: Sequence[Stretch]) -> list[Any]:
     """The workers' new records of each."""
     if len(stretches) == 1:
         (only,) = stretches
-        return [only.loop.engine.in_blocks(only.compute, only.w, only.blocks)]
+        return [only.loop.engine.in_blocks(only.compute, only.w, only.blocks, alike=True)]
     problem = stretches[0].loop.problem
     everyone = [(k, row) for k, stretch in enumerate(stretches) for row in range(len(stretch.where.nodes))]
     new = [type(stretch.w)(*(tall(field, len(stretch.where.nodes)) for field in stretch.w)) for stretch in stretches]

@@ -64,6 +64,8 @@ class Stacked:
         return type(record)(*(self.replace(old, nodes, rows) for old, rows in zip(record, new, strict=True)))
 
     def rows(self, array: Any, nodes: Nodes) -> Any:
+        if len(nodes) == 1:
+            return array[int(nodes[0]) : int(nodes[0]) + 1]  # no copy
         xp = array_namespace(array)
         return xp.take(array, xp.asarray(nodes, device=device(array)), axis=0)
 
@@ -73,20 +75,27 @@ class Stacked:
         result[xp.asarray(nodes, device=device(array))] = rows
         return result
 
-    def in_blocks(self, rule: Callable[[slice, Any], Pieces], record: Any, blocks: Sequence[slice]) -> Any:
-        """The record that `rule(rows, those rows of the record)` makes of every block, piece by piece."""
+    def in_blocks(
+        self, rule: Callable[..., Pieces], record: Any, blocks: Sequence[slice], *, alike: bool = False
+    ) -> Any:
+        """The record that `rule(rows, those rows of the record)` makes of every block, piece by piece.
+
+        Where it makes one `alike`, it is told as `into` where that is to be, which it need not heed.
+        """
         if len(blocks) == 1:
             return finished(rule(blocks[0], record))
-        new: list[Any] = []
+        new = [_tall(record, record)] if alike else []
         first = Lock()
 
         def one(rows: slice) -> Iterator[None]:
-            made = yield from rule(rows, cut(record, rows))
+            into = cut(new[0], rows) if alike else ()
+            made = yield from rule(rows, cut(record, rows), **({"into": into} if alike else {}))
             with first:
                 if not new:
-                    new.append(type(made)(*(tall(field, len(record[0])) for field in made)))
-            for whole, part in zip(new[0], made, strict=True):
-                whole[rows] = part
+                    new.append(_tall(made, record))
+            for place, part in zip(into or cut(new[0], rows), made, strict=True):
+                if place is not part:
+                    place[...] = part
 
         self.together([partial(one, rows) for rows in blocks])
         return new[0]
@@ -95,10 +104,15 @@ class Stacked:
         """The rule on every node."""
         return self._worked_off(rule, records, grad)[0]
 
-    def _worked_off(self, rule: Callable[..., Any], records: Any, grad: Any, own: Sequence[Any] = ()) -> Any:
-        """What the rule makes, and those of its fields that are new and nobody else's; `own` may be written over."""
+    def _worked_off(
+        self, rule: Callable[..., Any], records: Any, grad: Any, own: Sequence[Any] = (), into: Any = None
+    ) -> Any:
+        """What the rule makes, if possible `into` a place, and those of its fields that nobody else has.
+
+        `own` may be written over.
+        """
         if compiles(records[0][0]) and (program := self._program(rule, records, grad)) is not None:
-            return fused.work_off(program, records, grad, own)
+            return fused.work_off(program, records, grad, own, into)
         return (rule(*records) if grad is None else rule(*records, grad)), ()
 
     def _program(self, rule: Callable[..., Any], records: Any, grad: Any) -> Program | None:
@@ -116,13 +130,20 @@ class Stacked:
         return once(partial(compute, workers), buffers)
 
     def advance(
-        self, steps: Sequence[tuple[int, Algorithm, Compute]], w: Any, down: Any, buffers: Any, where: Where
+        self,
+        steps: Sequence[tuple[int, Algorithm, Compute]],
+        w: Any,
+        down: Any,
+        buffers: Any,
+        where: Where,
+        into: Any = None,
     ) -> Pieces:
         """Iterations in a row without a merge, one by one; `buffers` is updated in place."""
         own: Sequence[Any] = ()  # what the step before made
-        for _, algorithm, compute in steps:
+        for k, (_, algorithm, compute) in enumerate(steps):
             grad = self.gradient(compute, where.nodes, buffers)
-            w, own = self._worked_off(algorithm.step, (w, down), grad, own)
+            place = into if k == len(steps) - 1 else None
+            w, own = self._worked_off(algorithm.step, (w, down), grad, own, place)
             yield
         return w
 
@@ -201,6 +222,11 @@ def finished(pieces: Pieces) -> Any:
 def cut(record: Any, rows: slice) -> Any:
     """Views of some rows."""
     return type(record)(*(field[rows] for field in record))
+
+
+def _tall(part: Any, record: Any) -> Any:
+    """Room for a whole record like a part of it."""
+    return type(part)(*(tall(field, len(record[0])) for field in part))
 
 
 def tall(field: Any, n: int) -> Any:

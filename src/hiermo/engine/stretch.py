@@ -54,10 +54,10 @@ class Stretch:
         down = loop.received(self.state, where.nodes)
         return Part(self._start(w, where), down, None if self._buffers is None else self._buffers[rows], where)
 
-    def compute(self, rows: slice, w: Any) -> Pieces:
+    def compute(self, rows: slice, w: Any, into: Any = None) -> Pieces:
         """All steps of a block."""
         part = self.begin(rows, w)
-        new = yield from self.loop.engine.advance(self.todo, part.w, part.down, part.buffers, part.where)
+        new = yield from self.loop.engine.advance(self.todo, part.w, part.down, part.buffers, part.where, into)
         return self.checked(new)
 
     def checked(self, new: Any) -> Any:

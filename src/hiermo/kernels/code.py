@@ -18,6 +18,7 @@ from llvmlite import ir
 LANES = 16
 BYTE, WHOLE, SINGLE, DOUBLE = ir.IntType(8), ir.IntType(64), ir.FloatType(), ir.DoubleType()
 INDEX = ir.IntType(32)
+SIZES = {BYTE: 1, SINGLE: 4, DOUBLE: 8}
 IN_C = {BYTE: ctypes.c_uint8, WHOLE: ctypes.c_int64, SINGLE: ctypes.c_float, DOUBLE: ctypes.c_double}
 
 _one_at_a_time = Lock()  # one compilation
@@ -91,7 +92,7 @@ class Code:
     def load(self, pointer: Any, n: int = LANES) -> Any:
         """n numbers in a row, with zeros after them up to `LANES`."""
         kind = pointer.type.pointee
-        size = 1 if kind is BYTE else 4 if kind is SINGLE else 8
+        size = SIZES[kind]
         found = self.builder.load(self.builder.bitcast(pointer, ir.VectorType(kind, n).as_pointer()), align=size)
         if n == LANES:
             return found
@@ -103,8 +104,8 @@ class Code:
         if n < LANES:
             vector = self.builder.shuffle_vector(vector, vector, indices(range(n)))
         kind = vector.type
-        size = 4 if kind.element is SINGLE else 8
-        self.builder.store(vector, self.builder.bitcast(pointer, kind.as_pointer()), align=size)
+        place = self.builder.bitcast(pointer, kind.as_pointer())
+        self.builder.store(vector, place, align=SIZES[kind.element])
 
     def everywhere(self, number: Any) -> Any:
         """One number in all lanes."""

@@ -9,11 +9,12 @@ from hiermo.kernels.trace import Ask, Form, Pass, Program
 
 
 def work_off(
-    found: Program, records: Sequence[Any], gradient: Callable[[Any], Any] | None, own: Sequence[Any] = ()
+    found: Program, records: Sequence[Any], gradient: Callable[[Any], Any] | None, own: Sequence[Any], into: Any
 ) -> tuple[Any, list[Any]]:
     """The record that a rule makes, and those of its fields that are new here.
 
-    `own` are fields of the records that nobody else has: they may be written over.
+    `own` are fields of the records that nobody else has: they may be written over. `into` is where the new fields are
+    to be, or None.
     """
     slots = [field for record in records for field in record]
     made: list[Any] = []
@@ -22,21 +23,37 @@ def work_off(
             assert gradient is not None
             slots.append(gradient(slots[step.at]))
             continue
-        last, spare = step is found.steps[-1], []
-        if last and own:
-            kept = {id(slots[k]) for k in found.result if k < len(slots)}
-            spare = [each for each in own if id(each) not in kept]
-        made = _computed(step, [slots[k] for k in step.reads], spare)
+        room: dict[int, Any] = {}  # by place among those that are made
+        if step is found.steps[-1]:
+            room = _room(found.result, len(slots), slots, own, into)
+        made = _computed(step, [slots[k] for k in step.reads], room)
         slots.extend(made)
     return found.kind(*(slots[k] for k in found.result)), made
 
 
-def _computed(step: Pass, reads: list[Any], spare: list[Any]) -> list[Any]:
+def _room(result: tuple[int, ...], first: int, slots: list[Any], own: Sequence[Any], into: Any) -> dict[int, Any]:
+    """Where the vectors of a last pass may be written; they are to have the slots from `first` on."""
+    kept = {id(slots[k]) for k in result if k < first}
+    spare = [each for each in own if id(each) not in kept]
+    room: dict[int, Any] = {}
+    for field, k in enumerate(result):
+        if k >= first and k - first not in room:
+            if into is not None:
+                room[k - first] = into[field]
+            elif spare:
+                room[k - first] = spare.pop()
+    return room
+
+
+def _computed(step: Pass, reads: list[Any], room: dict[int, Any]) -> list[Any]:
     if not _side_by_side(reads):
         return _one_by_one(step, reads)
     first = reads[0]
-    fitting = [each for each in spare if each.shape == first.shape and each.dtype == first.dtype]
-    made = [fitting.pop() if fitting else first.new_empty(first.shape) for _ in step.form.makes]
+    made: list[Any] = []
+    for k in range(len(step.form.makes)):
+        place = room.get(k)
+        fits = place is not None and place.shape == first.shape and place.dtype == first.dtype and place.is_contiguous()
+        made.append(place if fits else first.new_empty(first.shape))
     call = _function(step.form, is_double(first))
     call(first.numel(), *(each.data_ptr() for each in reads), *(each.data_ptr() for each in made), *step.numbers)
     return made

@@ -1,6 +1,5 @@
 """Gradients of a module at a flat vector, one worker at a time on any thread."""
 
-from copy import deepcopy
 from threading import local
 
 import torch
@@ -9,6 +8,7 @@ from torch.func import functional_call
 
 from hiermo.models.flat import Flat, in_type_of
 from hiermo.problems.losses import Mean
+from hiermo.problems.rewritten import rewritten
 
 REGISTER = 64  # bytes; torch's own allocations begin at multiples of it
 
@@ -56,7 +56,7 @@ class OneWorker:
         """A copy per thread: a functional call swaps the weights inside the module."""
         name = "trains" if training else "judges"
         if not hasattr(self._here, name):
-            setattr(self._here, name, deepcopy(self.module).train(training))
+            setattr(self._here, name, rewritten(self.module).train(training))
         module: nn.Module = getattr(self._here, name)
         return module
 

@@ -1,0 +1,49 @@
+"""Modules with the same results, bit by bit, and less to do: for stacks of layers with channels last."""
+
+from copy import deepcopy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from hiermo.problems.batched import hooked
+
+
+def rewritten(module: nn.Module) -> nn.Module:
+    """A copy, which pools before a ReLU instead of after it, and in which flattening keeps the layout of slopes.
+
+    The larger of several numbers, or 0 where that is larger, is the same in either order, and so are the slopes; but
+    after the pool there are fewer numbers to compare with 0.
+    """
+    copy = deepcopy(module)
+    for stack in [each for each in copy.modules() if type(each) is nn.Sequential]:
+        layers = list(stack)
+        for k, layer in enumerate(layers):
+            if hooked(layer):
+                continue
+            if type(layer) is nn.MaxPool2d and k and type(layers[k - 1]) is nn.ReLU and not hooked(layers[k - 1]):
+                stack[k - 1], stack[k] = layer, layers[k - 1]
+            elif type(layer) is nn.Flatten and (layer.start_dim, layer.end_dim) == (1, -1):
+                stack[k] = FlattenImages()
+    return copy
+
+
+class FlattenImages(nn.Module):
+    """As `nn.Flatten`; the slopes of images with their channels last come back like that, as a pool wants them."""
+
+    def forward(self, x: Tensor) -> Any:
+        last = x.ndim == 4 and x.requires_grad and x.is_contiguous(memory_format=torch.channels_last)
+        return _FlattenImages.apply(x) if last else x.flatten(1)  # type: ignore[no-untyped-call]
+
+
+class _FlattenImages(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.shape = x.shape
+        return x.flatten(1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, slope: Tensor) -> Tensor:
+        return slope.view(ctx.shape).contiguous(memory_format=torch.channels_last)
