@@ -19,9 +19,8 @@ from hiermo.problems.supervised import Supervised
 
 PARTS = ("gradients", "data", "rules", "merges", "evaluation")
 WATCHED: list[tuple[Any, str, Callable[[], float]]] = [
-    (Stacked, "each", thread_time),
+    (Stacked, "_worked_off", thread_time),
     (Supervised, "grad", thread_time),
-    (Supervised, "_gather", thread_time),
     (Supervised, "_inputs", thread_time),
     (Batches, "in_a_row", thread_time),
     (Stacked, "in_blocks", perf_counter),
@@ -60,8 +59,13 @@ def watched() -> Iterator[Counter[str]]:
 
 def shares(seconds: Counter[str]) -> dict[str, float]:
     """Of the whole, in per cent."""
-    data = seconds["in_a_row"] + seconds["_gather"] + seconds["_inputs"]
-    cpu = {"gradients": seconds["grad"] - data, "data": data, "rules": seconds["each"] - seconds["grad"]}
-    parts = {name: seconds["in_blocks"] * value / seconds["each"] for name, value in cpu.items()}
+    # batches are drawn before the first step of a stretch, and their samples fetched inside a gradient
+    inside = seconds["_inputs"]
+    cpu = {
+        "gradients": seconds["grad"] - inside,
+        "data": inside + seconds["in_a_row"],
+        "rules": seconds["_worked_off"] - seconds["grad"],
+    }
+    parts = {name: seconds["in_blocks"] * value / sum(cpu.values()) for name, value in cpu.items()}
     parts |= {"merges": seconds["merge"], "evaluation": seconds["evaluate"]}
     return {name: 100 * parts[name] / sum(parts.values()) for name in PARTS}

@@ -14,7 +14,7 @@ from hiermo.core.plan import Event, Merge, Schedule, Setting, Spread, Step, Surv
 from hiermo.core.problem import Problem, blocks, initial_buffers
 from hiermo.core.record import adopt, of, pick
 from hiermo.engine.families import Families
-from hiermo.engine.stacked import FEW, Pieces, Stacked, Where, cut
+from hiermo.engine.stacked import Pieces, Stacked, Where
 from hiermo.engine.state import State
 from hiermo.engine.stretch import Stretch
 from hiermo.topology.tree import Tree
@@ -128,20 +128,9 @@ class Loop:
         sent = self.carry(pick(of(a.up, k - 1), children), k - 1)
         means = engine.mean(sent, families)
         here = self.where(k, some, event.t)
-        rule, broken = of(a.aggregators(), k - 1), []
-
-        def merged(rows: slice, node: Any) -> Pieces:
-            yield
-            new = engine.each(rule, node, cut(means, rows), where=here._replace(nodes=here.nodes[rows]))
-            if (row := engine.first_broken(new)) is not None:
-                broken.append(int(here.nodes[rows][row]))
-            return new
-
-        each = max(1, FEW // means[0].shape[1])  # nodes of one task
-        parts = [slice(j, min(j + each, families.n)) for j in range(0, families.n, each)]
-        new = engine.in_blocks(merged, engine.take(state.tiers[k], some), parts)
-        if broken:
-            raise Diverged("the model", k, min(broken), event.t, self.tree.tiers)
+        new = engine.merged(of(a.aggregators(), k - 1), engine.take(state.tiers[k], some), means, here)
+        if (row := engine.first_broken(new)) is not None:
+            raise Diverged("the model", k, int(here.nodes[row]), event.t, self.tree.tiers)
         statistics = None
         if state.buffers is not None:
             statistics = engine.average(engine.rows(state.buffers[k - 1], below.nodes), families)

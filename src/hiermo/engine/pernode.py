@@ -36,6 +36,9 @@ class PerNode(Stacked):
         kind = type(done[0])
         return kind(*(_stack([getattr(node, name) for node in done]) for name in kind._fields))
 
+    def merged(self, rule: Callable[..., Any], node: Any, mean: Any, where: Where) -> Any:
+        return self.each(rule, node, mean, where=where)
+
     def advance(
         self,
         steps: Sequence[tuple[int, Algorithm, Compute]],

@@ -104,6 +104,19 @@ class Stacked:
         """The rule on every node."""
         return self._worked_off(rule, records, grad)[0]
 
+    def merged(self, rule: Callable[..., Any], node: Any, mean: Any, where: Where) -> Any:
+        """The rule of aggregators, on large models by several threads."""
+        if compiles(node[0]) and (program := self._program(rule, (node, mean), None)) is not None:
+            return fused.work_off(program, (node, mean), None, together=self.together)[0]
+        each = max(1, FEW // mean[0].shape[1])  # nodes of one task
+
+        def one(rows: slice, some: Any) -> Pieces:
+            yield
+            return self.each(rule, some, cut(mean, rows), where=where._replace(nodes=where.nodes[rows]))
+
+        parts = [slice(j, min(j + each, len(where.nodes))) for j in range(0, len(where.nodes), each)]
+        return self.in_blocks(one, node, parts)
+
     def _worked_off(
         self, rule: Callable[..., Any], records: Any, grad: Any, own: Sequence[Any] = (), into: Any = None
     ) -> Any:
@@ -112,7 +125,7 @@ class Stacked:
         `own` may be written over.
         """
         if compiles(records[0][0]) and (program := self._program(rule, records, grad)) is not None:
-            return fused.work_off(program, records, grad, own, into)
+            return fused.work_off(program, records, grad, own=own, into=into)
         return (rule(*records) if grad is None else rule(*records, grad)), ()
 
     def _program(self, rule: Callable[..., Any], records: Any, grad: Any) -> Program | None:

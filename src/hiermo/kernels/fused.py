@@ -1,15 +1,24 @@
 """Works off what a rule computes in one pass over memory, with the bits that torch's operations have one by one."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
+from hiermo.core.problem import Together, in_order
 from hiermo.kernels.arrays import compiles, is_double
 from hiermo.kernels.trace import Ask, Form, Pass, Program
 
+AT_ONCE = 1 << 18  # numbers of one task, where there are several
+
 
 def work_off(
-    found: Program, records: Sequence[Any], gradient: Callable[[Any], Any] | None, own: Sequence[Any], into: Any
+    found: Program,
+    records: Sequence[Any],
+    gradient: Callable[[Any], Any] | None,
+    *,
+    own: Sequence[Any] = (),
+    into: Any = None,
+    together: Together = in_order,
 ) -> tuple[Any, list[Any]]:
     """The record that a rule makes, and those of its fields that are new here.
 
@@ -26,7 +35,7 @@ def work_off(
         room: dict[int, Any] = {}  # by place among those that are made
         if step is found.steps[-1]:
             room = _room(found.result, len(slots), slots, own, into)
-        made = _computed(step, [slots[k] for k in step.reads], room)
+        made = _computed(step, [slots[k] for k in step.reads], room, together)
         slots.extend(made)
     return found.kind(*(slots[k] for k in found.result)), made
 
@@ -45,7 +54,7 @@ def _room(result: tuple[int, ...], first: int, slots: list[Any], own: Sequence[A
     return room
 
 
-def _computed(step: Pass, reads: list[Any], room: dict[int, Any]) -> list[Any]:
+def _computed(step: Pass, reads: list[Any], room: dict[int, Any], together: Together) -> list[Any]:
     if not _side_by_side(reads):
         return _one_by_one(step, reads)
     first = reads[0]
@@ -54,8 +63,17 @@ def _computed(step: Pass, reads: list[Any], room: dict[int, Any]) -> list[Any]:
         place = room.get(k)
         fits = place is not None and place.shape == first.shape and place.dtype == first.dtype and place.is_contiguous()
         made.append(place if fits else first.new_empty(first.shape))
-    call = _function(step.form, is_double(first))
-    call(first.numel(), *(each.data_ptr() for each in reads), *(each.data_ptr() for each in made), *step.numbers)
+    call, count = _function(step.form, is_double(first)), first.numel()
+    places = [each.data_ptr() for each in (*reads, *made)]
+
+    def some(begin: int) -> None:
+        here = [place + begin * first.itemsize for place in places]
+        call(min(AT_ONCE, count - begin), *here, *step.numbers)
+
+    if together is in_order or count <= AT_ONCE:
+        call(count, *places, *step.numbers)
+    else:
+        together([partial(some, begin) for begin in range(0, count, AT_ONCE)])
     return made
 
 

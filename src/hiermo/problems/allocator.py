@@ -9,7 +9,7 @@ from functools import cache
 import os
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # of <malloc.h>
-LARGEST = 2**31 - 1
+NEVER = -1
 
 
 @cache
@@ -25,4 +25,4 @@ def keep_freed_memory() -> bool:
     return all(mallopt(option, value) for option, value in OPTIONS.items())
 
 
-OPTIONS = {M_MMAP_THRESHOLD: 1 << 30, M_TRIM_THRESHOLD: LARGEST, M_ARENA_MAX: 1}
+OPTIONS = {M_MMAP_THRESHOLD: 1 << 30, M_TRIM_THRESHOLD: NEVER, M_ARENA_MAX: 1}

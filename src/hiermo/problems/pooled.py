@@ -30,11 +30,12 @@ class OneWorker:
         if x.data_ptr() % REGISTER:
             x = x.clone()  # products of matrices have other bits at other places in memory
         own = self.flat.parameters.views(x)
-        values = {name: view.detach().requires_grad_() for name, view in own.items()}
+        values = {name: self.laid_out(view.detach()).requires_grad_() for name, view in own.items()}
         state = values | self.statistics(buffers)  # where a module assigns a buffer, the call puts the new one in here
         outputs = functional_call(self.own_module(training=True), state, (self.laid_out(inputs),))
         found = torch.autograd.grad(self.loss(outputs, targets), list(values.values()), materialize_grads=True)
-        torch.cat([piece.reshape(-1) for piece in found], out=result)
+        for place, piece in zip(self.flat.parameters.views(result).values(), found, strict=True):
+            place.copy_(piece)
         if buffers is not None:
             for name, view in self.flat.buffers.views(buffers).items():
                 view.copy_(state[name].detach())

@@ -112,7 +112,7 @@ def missing_dimension():
         ({"model": lambda: nn.Linear(5, 3)}, r"cannot be trained on this data \(samples of shape \[6\], batch 32\)"),
         ({"model": lambda: nn.Linear(8, 4)}, r"samples of shape \[6\]"),  # fits a block, were it not for the data
         ({"model": missing_dimension}, r"samples of shape \[6\]"),
-        ({"model": lambda: nn.Linear(6, 2)}, "Target 2 is out of bounds"),  # two outputs for three classes
+        ({"model": lambda: nn.Linear(6, 2)}, "labels run from 0 to 2, and the model has 2 outputs"),
         ({"model": nn.ReLU}, "no parameters to train"),
         ({"model": lambda: nn.Linear(6, 3).requires_grad_(False)}, "no parameters to train"),
         ({"loss": nn.CrossEntropyLoss(reduction="none")}, "scalar"),
