@@ -51,7 +51,7 @@ class Code:
             return self.builder.alloca(kind, count)
 
     @contextmanager
-    def loop(self, begin: Any, end: Any, step: int = 1) -> Iterator[Any]:
+    def loop(self, begin: Any, end: Any, step: Any = 1) -> Iterator[Any]:
         """For every number from `begin` to below `end`."""
         build, counter = self.builder, self.variable(WHOLE)
         build.store(whole(begin), counter)

@@ -1,4 +1,4 @@
-"""Modules with the same results, bit by bit, and less to do: for stacks of layers with channels last."""
+"""Modules with the same results and less to do, for images with their channels last."""
 
 from copy import deepcopy
 from typing import Any
@@ -8,15 +8,20 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from hiermo.problems.batched import hooked
+from hiermo.problems.convolution import FewerProducts, fits
 
 
 def rewritten(module: nn.Module) -> nn.Module:
     """A copy, which pools before a ReLU instead of after it, and in which flattening keeps the layout of slopes.
 
     The larger of several numbers, or 0 where that is larger, is the same in either order, and so are the slopes; but
-    after the pool there are fewer numbers to compare with 0.
+    after the pool there are fewer numbers to compare with 0. Convolutions that can do with fewer multiplications do,
+    which rounds otherwise.
     """
     copy = deepcopy(module)
+    for layer in copy.modules():
+        if fits(layer) and not hooked(layer):
+            layer.__class__ = FewerProducts
     for stack in [each for each in copy.modules() if type(each) is nn.Sequential]:
         layers = list(stack)
         for k, layer in enumerate(layers):
