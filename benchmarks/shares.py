@@ -19,7 +19,7 @@ from hiermo.problems.supervised import Supervised
 
 PARTS = ("gradients", "data", "rules", "merges", "evaluation")
 WATCHED: list[tuple[Any, str, Callable[[], float]]] = [
-    (Stacked, "_worked_off", thread_time),
+    (Stacked, "worked_off", thread_time),
     (Supervised, "grad", thread_time),
     (Supervised, "_inputs", thread_time),
     (Batches, "in_a_row", thread_time),
@@ -64,7 +64,7 @@ def shares(seconds: Counter[str]) -> dict[str, float]:
     cpu = {
         "gradients": seconds["grad"] - inside,
         "data": inside + seconds["in_a_row"],
-        "rules": seconds["_worked_off"] - seconds["grad"],
+        "rules": seconds["worked_off"] - seconds["grad"],
     }
     parts = {name: seconds["in_blocks"] * value / sum(cpu.values()) for name, value in cpu.items()}
     parts |= {"merges": seconds["merge"], "evaluation": seconds["evaluate"]}

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hiermo.kernels.sums import Plan
+
 
 class Families:
     """Children (rows) of each of n parents, in the order of their index, and what share of its data each has."""
@@ -20,13 +22,11 @@ class Families:
         counts = np.bincount(group, minlength=n)
         self.children = np.split(np.argsort(group, kind="stable"), np.cumsum(counts)[:-1])
 
-    def own(self, parent: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The children of a parent, and their shares."""
-        return self._own[parent]
-
     @cached_property
-    def _own(self) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        return [(np.asarray(each, np.int64), np.ascontiguousarray(self.shares[each])) for each in self.children]
+    def plan(self) -> Plan:
+        """For compiled code: every parent's children and their shares, one parent after the other."""
+        rows = np.concatenate(self.children).astype(np.int64)
+        return Plan(rows, self.shares[rows], np.cumsum([0, *map(len, self.children)], dtype=np.int64))
 
     def turns(self, xp: Any, device: Any) -> list[tuple[Any, Any]] | None:
         """The k-th child of every parent, for each k, and their shares; None where some parents have fewer."""

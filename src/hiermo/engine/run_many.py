@@ -122,23 +122,59 @@ def _pack(rows: Sequence[tuple[int, int]]) -> list[Block]:
 
 def _advance(stretches: Sequence[Stretch], pack: Sequence[Block], new: Sequence[Any]) -> None:
     """All steps of some workers of several runs, whose gradients are found at once."""
-    mine = [stretches[k] for k, _ in pack]
-    parts = [stretch.begin(rows, cut(stretch.w, rows)) for stretch, (_, rows) in zip(mine, pack, strict=True)]
-    problem, records = mine[0].loop.problem, [part.w for part in parts]
-    for step in range(len(mine[0].todo)):
-        asked = [
-            (stretch.loop.problem, stretch.loop.seed, stretch.todo[step][0], part.where.nodes, w.x)
-            for stretch, part, w in zip(mine, parts, records, strict=True)
-        ]
-        known = problem.grad_together(asked)  # type: ignore[attr-defined]  # it has a kind
-        for j, (stretch, part) in enumerate(zip(mine, parts, strict=True)):
-            t, algorithm, compute = stretch.todo[step]
-            grad = _first_at(records[j].x, known[j], stretch.loop.engine.gradient(compute, part.where.nodes))
-            where = part.where._replace(t=t)
-            records[j] = stretch.loop.engine.each(algorithm.step, records[j], part.down, where=where, grad=grad)
-    for (k, rows), stretch, w in zip(pack, mine, records, strict=True):
-        for whole, field in zip(new[k], stretch.checked(w), strict=True):
-            whole[rows] = field
+    mine = [Mine(stretches[k], rows, new[k]) for k, rows in pack]
+    first = mine[0]
+    total, steps = sum(len(each.nodes) for each in mine), len(first.stretch.todo)
+    models, others = tall(first.w.x, total), tall(first.w.x, total)  # of all, now and after the step
+    begin = 0
+    for each in mine:
+        each.own = slice(begin, begin := begin + len(each.nodes))
+        each.place(models[each.own])
+    for step in range(steps):
+        asked = [each.asks(step) for each in mine]
+        known = first.problem.grad_together(asked, models)  # type: ignore[attr-defined]  # it has a kind
+        for each in mine:
+            each.step(step, known[each.own], others, last=step == steps - 1)
+        models, others = others, models
+    for each in mine:
+        each.finish()
+
+
+class Mine:
+    """Some workers of one run, among those of others."""
+
+    own: slice  # their rows among all
+
+    def __init__(self, stretch: Stretch, rows: slice, new: Any) -> None:
+        part = stretch.begin(rows, cut(stretch.w, rows))
+        self.stretch, self.engine, self.problem = stretch, stretch.loop.engine, stretch.loop.problem
+        self.w, self.down, self.nodes, self.into = part.w, part.down, part.where.nodes, cut(new, rows)
+        self._spare: Sequence[Any] = ()
+
+    def asks(self, step: int) -> tuple[Any, int, int, Any]:
+        return self.problem, self.stretch.loop.seed, self.stretch.todo[step][0], self.nodes
+
+    def place(self, where: Any) -> None:
+        """Their models to where they lie beside those of others."""
+        if self.w.x is not where:
+            where[...] = self.w.x
+            self.w = self.w._replace(x=where)
+
+    def step(self, step: int, known: Any, models: Any, *, last: bool) -> None:
+        """`known` is the gradient at their models; the new ones are to lie among `models`, the last ones at the end."""
+        _, algorithm, compute = self.stretch.todo[step]
+        grad = _first_at(self.w.x, known, self.engine.gradient(compute, self.nodes))
+        place = models[self.own]
+        into = self.into if last else type(self.w)(*(place if name == "x" else None for name in self.w._fields))
+        self.w, made = self.engine.worked_off(algorithm.step, (self.w, self.down), grad, self._spare, into)
+        self._spare = [field for field in made if field is not self.w.x]
+        if not last:
+            self.place(place)
+
+    def finish(self) -> None:
+        for place, field in zip(self.into, self.stretch.checked(self.w), strict=True):
+            if place is not field:
+                place[...] = field
 
 
 def _first_at(x: Any, known: Any, compute: Any) -> Any:

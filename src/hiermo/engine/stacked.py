@@ -24,6 +24,7 @@ Compute = Callable[..., Any]  # (workers, x [m, d], buffers [m, b]) -> gradients
 Pieces = Generator[None, None, Any]  # a task that lets others have their turn at every yield, and what it makes
 COLUMNS = 1 << 16  # of a merge in one task: their sums stay in cache
 PROGRAMS = 256  # rules that are remembered; a step size of its own for each iteration makes as many
+MANY = 1 << 20  # numbers that one task adds up, if it can
 FEW = 1 << 17  # numbers that are merged at once: tasks would cost more than the sums
 
 
@@ -102,7 +103,7 @@ class Stacked:
 
     def each(self, rule: Callable[..., Any], *records: Any, where: Where, grad: Any = None) -> Any:
         """The rule on every node."""
-        return self._worked_off(rule, records, grad)[0]
+        return self.worked_off(rule, records, grad)[0]
 
     def merged(self, rule: Callable[..., Any], node: Any, mean: Any, where: Where) -> Any:
         """The rule of aggregators, on large models by several threads."""
@@ -117,7 +118,7 @@ class Stacked:
         parts = [slice(j, min(j + each, len(where.nodes))) for j in range(0, len(where.nodes), each)]
         return self.in_blocks(one, node, parts)
 
-    def _worked_off(
+    def worked_off(
         self, rule: Callable[..., Any], records: Any, grad: Any, own: Sequence[Any] = (), into: Any = None
     ) -> Any:
         """What the rule makes, if possible `into` a place, and those of its fields that nobody else has.
@@ -156,7 +157,7 @@ class Stacked:
         for k, (_, algorithm, compute) in enumerate(steps):
             grad = self.gradient(compute, where.nodes, buffers)
             place = into if k == len(steps) - 1 else None
-            w, own = self._worked_off(algorithm.step, (w, down), grad, own, place)
+            w, own = self.worked_off(algorithm.step, (w, down), grad, own, place)
             yield
         return w
 
@@ -182,14 +183,18 @@ class Stacked:
         return result
 
     def _compiled_average(self, rows: Any, families: Families) -> Any:
-        result = rows.new_empty(families.n, rows.shape[1])
-
-        def some(begin: int) -> None:
-            for parent in range(families.n):
-                part = rows[:, begin : begin + COLUMNS]
-                sums.weighted_sum(part, *families.own(parent), result[parent, begin : begin + COLUMNS])
-
-        self.together([partial(some, k) for k in range(0, rows.shape[1], COLUMNS)])
+        n, d = families.n, rows.shape[1]
+        result = rows.new_empty(n, d)
+        each = max(1, MANY * n // (len(rows) * min(d, COLUMNS)))  # parents of one task
+        groups = [range(k, min(k + each, n)) for k in range(0, n, each)]
+        spans = [slice(k, min(k + COLUMNS, d)) for k in range(0, d, COLUMNS)]
+        self.together(
+            [
+                partial(sums.weighted_sums, rows, families.plan, group, span, result)
+                for group in groups
+                for span in spans
+            ]
+        )
         return result
 
     def copy(self, array: Any) -> Any:

@@ -41,6 +41,7 @@ def problem_of(recipe: Recipe, dataset: Dataset | None = None) -> Supervised:
         device=device,
         dtype=recipe.engine.dtype,
         gradients=recipe.engine.gradients,
+        convolutions=recipe.engine.convolutions,
         threads=recipe.engine.threads,
     )
 

@@ -98,6 +98,7 @@ class EngineTable:
     device: str = "cpu"
     dtype: Literal["float32", "float64"] = "float32"
     gradients: Literal["auto", "batched", "pooled"] = "auto"  # several workers as one, or one per thread
+    convolutions: Literal["fast", "direct"] = "fast"  # with fewer multiplications where that is possible; or torch's
     threads: Count | None = None  # as many as torch would use
     checkpoint_s: Seconds = 10.0  # at least this long between two checkpoints
 

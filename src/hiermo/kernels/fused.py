@@ -23,7 +23,7 @@ def work_off(
     """The record that a rule makes, and those of its fields that are new here.
 
     `own` are fields of the records that nobody else has: they may be written over. `into` is where the new fields are
-    to be, or None.
+    to be, or None; so for each of them.
     """
     slots = [field for record in records for field in record]
     made: list[Any] = []
@@ -47,7 +47,7 @@ def _room(result: tuple[int, ...], first: int, slots: list[Any], own: Sequence[A
     room: dict[int, Any] = {}
     for field, k in enumerate(result):
         if k >= first and k - first not in room:
-            if into is not None:
+            if into is not None and into[field] is not None:
                 room[k - first] = into[field]
             elif spare:
                 room[k - first] = spare.pop()

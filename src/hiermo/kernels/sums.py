@@ -1,7 +1,7 @@
 """Weighted sums of rows, added in double precision in the order that is given, and rounded once."""
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,14 +9,31 @@ from numpy.typing import NDArray
 from hiermo.kernels.arrays import compiles, is_double
 
 
+class Plan(NamedTuple):
+    """Which rows are added up for each of n sums, and with what share: those from `ends[k]` to `ends[k + 1]`."""
+
+    rows: NDArray[np.int64]
+    shares: NDArray[np.float64]
+    ends: NDArray[np.int64]  # [n + 1]
+
+
 def fits(rows: Any) -> bool:
     return compiles(rows) and rows.stride(1) == 1
 
 
-def weighted_sum(rows: Any, chosen: NDArray[np.int64], shares: NDArray[np.float64], into: Any) -> None:
-    """Of some rows, each times its share, into a vector; both arrays are in one piece."""
-    places = rows.data_ptr(), rows.stride(0), chosen.ctypes.data, shares.ctypes.data
-    _function(is_double(rows))(*places, len(chosen), into.data_ptr(), into.shape[0])
+def weighted_sums(rows: Any, plan: Plan, which: range, columns: slice, into: Any) -> None:
+    """Some of the sums, of some columns, into the same place of `[n, d]`."""
+    begin, size = columns.start, rows.itemsize
+    _function(is_double(rows))(
+        rows.data_ptr() + begin * size,
+        rows.stride(0),
+        *(array.ctypes.data for array in plan),
+        which.start,
+        which.stop,
+        into.data_ptr() + begin * size,
+        into.stride(0),
+        columns.stop - begin,
+    )
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The loop of a weighted sum."""
+"""The loop of weighted sums."""
 
 from typing import Any
 
@@ -10,15 +10,17 @@ COLUMNS = 1024  # whose sums stay in the fastest cache
 
 
 def function(*, double: bool) -> Any:
-    """(rows, numbers from one to the next, which of them, shares, how many, into, how many columns)."""
+    """(rows, numbers from one to the next; which of them are added, their shares, where those of each sum begin; first
+    sum, end of the sums; into, numbers from one to the next; how many columns)."""
     (found,) = compiled(lambda module: [_written(module, DOUBLE if double else SINGLE)])
     return found
 
 
 def _written(module: ir.Module, kind: Any) -> Code:
-    pointer = kind.as_pointer()
-    code = Code(module, "sums", [pointer, WHOLE, WHOLE.as_pointer(), DOUBLE.as_pointer(), WHOLE, pointer, WHOLE])
-    rows, step, chosen, shares, count, into, columns = code.arguments
+    number, whole_number = kind.as_pointer(), WHOLE.as_pointer()
+    kinds = [number, WHOLE, whole_number, DOUBLE.as_pointer(), whole_number, WHOLE, WHOLE, number, WHOLE, WHOLE]
+    code = Code(module, "sums", kinds)
+    rows, step, chosen, shares, ends, first, end, into, into_step, columns = code.arguments
     build, sums = code.builder, code.variable(DOUBLE, COLUMNS)
     wide, narrow = ir.VectorType(DOUBLE, LANES), ir.VectorType(kind, LANES)
 
@@ -27,7 +29,7 @@ def _written(module: ir.Module, kind: Any) -> Code:
             return value
         return build.fpext(value, target) if target in (wide, DOUBLE) else build.fptrunc(value, target)
 
-    with code.loop(0, columns, COLUMNS) as begin:
+    with code.loop(first, end) as parent, code.loop(0, columns, COLUMNS) as begin:
         n = code.least(build.sub(columns, begin), COLUMNS)
         whole = build.mul(build.sdiv(n, ir.Constant(WHOLE, LANES)), ir.Constant(WHOLE, LANES))
 
@@ -42,11 +44,13 @@ def _written(module: ir.Module, kind: Any) -> Code:
                 part = build.fmul(cast(build.load(code.at(row, k)), DOUBLE), share)
                 build.store(part if first else build.fadd(build.load(code.at(sums, k)), part), code.at(sums, k))
 
-        add(0, first=True)
-        with code.loop(1, count) as child:
+        eldest = build.load(code.at(ends, parent))
+        add(eldest, first=True)
+        with code.loop(code.plus(eldest, 1), build.load(code.at(ends, parent, 1))) as child:
             add(child, first=False)
+        place = code.at(into, code.times(parent, into_step), begin)
         with code.loop(0, whole, LANES) as k:
-            code.store(cast(code.load(code.at(sums, k)), narrow), code.at(into, begin, k))
+            code.store(cast(code.load(code.at(sums, k)), narrow), code.at(place, k))
         with code.loop(whole, n) as k:
-            build.store(cast(build.load(code.at(sums, k)), kind), code.at(into, begin, k))
+            build.store(cast(build.load(code.at(sums, k)), kind), code.at(place, k))
     return code.end()

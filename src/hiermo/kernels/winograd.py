@@ -17,7 +17,7 @@ from llvmlite import ir
 import numpy as np
 from numpy.typing import NDArray
 
-from hiermo.kernels.code import LANES, SINGLE, WHOLE, Code, compiled, wide_registers, whole, zeros
+from hiermo.kernels.code import LANES, SINGLE, WHOLE, Code, compiled, whole, wide_registers, zeros
 
 SIDE = 6  # of a tile
 PLACES = SIDE * SIDE

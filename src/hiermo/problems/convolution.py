@@ -96,7 +96,7 @@ def convolved(images: Tensor, kernels: Tensor, bias: Tensor | None, padding: int
 
 def kernel_slopes(images: Tensor, slope: Tensor, padding: int, size: int) -> Tensor:
     """`[out, in, size, size]`."""
-    n, channels, height, width = images.shape
+    _, channels, height, width = images.shape
     outputs = slope.shape[1]
     tiles, at_once = _tiles(slope, size, channels * outputs)
     room = images.new_empty(PLACES * at_once * (channels + outputs))

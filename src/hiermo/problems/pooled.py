@@ -1,6 +1,7 @@
 """Gradients of a module at a flat vector, one worker at a time on any thread."""
 
 from threading import local
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -10,6 +11,7 @@ from hiermo.models.flat import Flat, in_type_of
 from hiermo.problems.losses import Mean
 from hiermo.problems.rewritten import rewritten
 
+Convolutions = Literal["fast", "direct"]
 REGISTER = 64  # bytes; torch's own allocations begin at multiples of it
 
 
@@ -20,8 +22,8 @@ class OneWorker:
     are several times faster on a CPU. Some cannot, which take activations apart with `view`: see `channels_last`.
     """
 
-    def __init__(self, module: nn.Module, flat: Flat, loss: Mean) -> None:
-        self.module, self.flat, self.loss = module, flat, loss
+    def __init__(self, module: nn.Module, flat: Flat, loss: Mean, convolutions: Convolutions = "fast") -> None:
+        self.module, self.flat, self.loss, self.convolutions = module, flat, loss, convolutions
         self.channels_last = True
         self._here = local()
 
@@ -57,7 +59,8 @@ class OneWorker:
         """A copy per thread: a functional call swaps the weights inside the module."""
         name = "trains" if training else "judges"
         if not hasattr(self._here, name):
-            setattr(self._here, name, rewritten(self.module).train(training))
+            copy = rewritten(self.module, fast_convolutions=self.convolutions == "fast")
+            setattr(self._here, name, copy.train(training))
         module: nn.Module = getattr(self._here, name)
         return module
 

@@ -11,16 +11,16 @@ from hiermo.problems.batched import hooked
 from hiermo.problems.convolution import FewerProducts, fits
 
 
-def rewritten(module: nn.Module) -> nn.Module:
+def rewritten(module: nn.Module, *, fast_convolutions: bool = True) -> nn.Module:
     """A copy, which pools before a ReLU instead of after it, and in which flattening keeps the layout of slopes.
 
     The larger of several numbers, or 0 where that is larger, is the same in either order, and so are the slopes; but
-    after the pool there are fewer numbers to compare with 0. Convolutions that can do with fewer multiplications do,
-    which rounds otherwise.
+    after the pool there are fewer numbers to compare with 0. Convolutions that can do with fewer multiplications do
+    so if they are to be fast, which rounds otherwise.
     """
     copy = deepcopy(module)
     for layer in copy.modules():
-        if fits(layer) and not hooked(layer):
+        if fast_convolutions and fits(layer) and not hooked(layer):
             layer.__class__ = FewerProducts
     for stack in [each for each in copy.modules() if type(each) is nn.Sequential]:
         layers = list(stack)

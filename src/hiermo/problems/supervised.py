@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from copy import deepcopy
 from functools import partial
 from threading import local
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 import numpy as np
 import torch
@@ -23,11 +23,12 @@ from hiermo.problems.choice import Gradients, chosen_gradients
 from hiermo.problems.evaluation import Fairness, Judge, Metric, Samples
 from hiermo.problems.inputs import Draws, Inputs
 from hiermo.problems.losses import LOSSES, Mean
-from hiermo.problems.pooled import OneWorker
+from hiermo.problems.pooled import Convolutions, OneWorker
 from hiermo.problems.threads import Pool, one_intraop_thread
 
 BLOCK = 64  # workers of one task at most: more per call of compiled code, less waiting for Python's lock
 FORESEEN = BLOCK  # blocks whose next batches a thread keeps: one, or with several runs at once one of each
+SEEDS = 16  # of runs at once, whose batches are kept
 SMALL = 6  # workers below which a second thread costs more than it brings: Python lets one thread speak at a time
 
 
@@ -69,7 +70,8 @@ class Supervised:
     for some of "class", "worker" and "edge" (`edges`: the workers of each).
 
     `gradients` are computed "batched", several workers as one, or "pooled", one worker per thread; "auto" chooses by
-    the model alone. `threads` is how many tasks run side by side; it changes no result.
+    the model alone. `convolutions` of 3 x 3 and 5 x 5 are "fast", with fewer multiplications, or "direct", as torch has
+    them, which rounds otherwise. `threads` is how many tasks run side by side; it changes no result.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class Supervised:
         device: str = "cpu",
         dtype: str = "float32",
         gradients: Gradients = "auto",
+        convolutions: Convolutions = "fast",
         threads: int | None = None,
     ) -> None:
         if isinstance(loss, str) and loss not in LOSSES:
@@ -119,7 +122,9 @@ class Supervised:
         if not self.flat.parameters.size:
             raise UserError("the model has no parameters to train")
         self._loss: Mean = loss if callable(loss) else lambda outputs, targets: LOSSES[loss](outputs, targets).mean()
-        self._one = OneWorker(self.module, self.flat, self._loss)
+        if convolutions not in get_args(Convolutions):
+            raise UserError(f"convolutions must be 'fast' or 'direct', not {convolutions!r}")
+        self._one = OneWorker(self.module, self.flat, self._loss, convolutions)
         self.gradients, self.gradients_why = chosen_gradients(
             gradients, self.module, loss, self.shape, batch, labels=not self.train_y.is_floating_point()
         )
@@ -224,20 +229,23 @@ class Supervised:
         if self._block is None or self.inputs.augments or self.inputs.factor is None:
             return None
         samples = (self.train_x.data_ptr(), self.train_y.data_ptr(), tuple(self.train_x.shape))
-        return (samples, str(self.module), self._block.loss, self.batch, self.dtype, self.device, self.threads)
+        changed = (self.weight_decay, self.clip_norm)
+        return (
+            samples,
+            str(self.module),
+            self._block.loss,
+            self.batch,
+            *changed,
+            self.dtype,
+            self.device,
+            self.threads,
+        )
 
-    def grad_together(self, asked: Sequence[tuple["Supervised", int, int, Nodes, Tensor]]) -> list[Tensor]:
-        """`problem.grad(seed, t, workers, x)` of several problems of this kind."""
-        assert self._block is not None
-        chosen = torch.cat([problem._chosen(seed, t, workers) for problem, seed, t, workers, _ in asked])
-        counts = [len(x) for *_, x in asked]
+    def grad_together(self, asked: Sequence[tuple["Supervised", int, int, Nodes]], x: Tensor) -> Tensor:
+        """`problem.grad(seed, t, workers, x)` of several problems of this kind, whose models lie one after the other."""
+        chosen = torch.cat([problem._chosen(seed, t, workers) for problem, seed, t, workers in asked])
         with one_intraop_thread():
-            gradients = self._several(chosen, torch.cat([x for *_, x in asked]), (0, (), 0))
-        parts = torch.split(gradients, counts)
-        return [
-            problem._decayed(problem._clipped(own.clone()), x)
-            for (problem, *_, x), own in zip(asked, parts, strict=True)
-        ]
+            return self._decayed(self._clipped(self._several(chosen, x, (0, (), 0))), x)
 
     def foresee(self, seed: int, t: int, count: int, workers: Nodes) -> None:
         """The batches of iterations in a row cost little more than those of one."""
@@ -385,7 +393,9 @@ class Supervised:
 
     def _batches_of(self, seed: int) -> Batches:
         if seed not in self._batches:
-            self._batches = {seed: Batches(self.parts, self.batch, seed)}  # one run at a time: keep the last
+            while len(self._batches) >= SEEDS:
+                self._batches.pop(next(iter(self._batches)))
+            self._batches[seed] = Batches(self.parts, self.batch, seed)
         return self._batches[seed]
 
     def _evaluated(self, data: Divided, some: int | None, train: bool | int) -> dict[str, Samples]:
