@@ -97,7 +97,20 @@ def tables(results: dict[str, Any]) -> str:
     for name, found in results["cases"].items():
         cells = [f"{found['shares'][part]:.1f}" for part in PARTS]
         lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *by_number(results["cases"])])
+
+
+def by_number(cases: dict[str, Any]) -> list[str]:
+    """What a worker-step costs with many workers, beside one with the fewest of the same model."""
+    lines = ["| HierMo, ms per worker-step | fewest workers | then |", "|---|--:|---|"]
+    models: dict[str, list[tuple[int, float]]] = {}
+    for name, found in cases.items():
+        models.setdefault(name.split()[0], []).append((found["workers"], median(found["ms"]["HierMo"])))
+    for model, ((n, first), *rest) in models.items():
+        if rest:
+            then = "; ".join(f"N = {more}: {ms:.3g} ({ms / first:.2f})" for more, ms in rest)
+            lines.append(f"| {model} | N = {n}: {first:.3g} | {then} |")
+    return lines
 
 
 def child(*words: str) -> Any:

@@ -8,7 +8,7 @@ from hiermo.core.errors import UserError
 from hiermo.problems.batched import misfit
 
 Gradients = Literal["auto", "batched", "pooled"]
-BATCHED_PARAMETERS = 200_000  # above it a worker's own arithmetic fills a core
+BATCHED_PARAMETERS = 500_000  # up to there it is faster for 4, 16 and 64 workers: benchmarks/batched_or_pooled.py
 RULE = f"batched for stacks of fully connected layers with up to {BATCHED_PARAMETERS:,} parameters, else pooled"
 
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import deepcopy
 from functools import partial
-from threading import local
 from typing import Any, Protocol, get_args
 
 import numpy as np
@@ -14,22 +13,20 @@ from torch import Tensor, nn
 from hiermo.core.errors import UserError
 from hiermo.core.plan import Nodes
 from hiermo.core.problem import Task
-from hiermo.data.batches import Batches
 from hiermo.data.randomness import stream
 from hiermo.models.flat import Flat
 from hiermo.problems.allocator import keep_freed_memory
 from hiermo.problems.batched import Block
 from hiermo.problems.choice import Gradients, chosen_gradients
 from hiermo.problems.evaluation import Fairness, Judge, Metric, Samples
+from hiermo.problems.foreseen import Foreseen
 from hiermo.problems.inputs import Draws, Inputs
 from hiermo.problems.losses import LOSSES, Mean
 from hiermo.problems.pooled import Convolutions, OneWorker
 from hiermo.problems.threads import Pool, one_intraop_thread
 
 BLOCK = 64  # workers of one task at most: more per call of compiled code, less waiting for Python's lock
-FORESEEN = BLOCK  # blocks whose next batches a thread keeps: one, or with several runs at once one of each
-SEEDS = 16  # of runs at once, whose batches are kept
-SMALL = 6  # workers below which a second thread costs more than it brings: Python lets one thread speak at a time
+SMALL = 50_000  # parameters below which a second thread costs more than it brings: one of them speaks Python at a time
 
 
 class Divided(Protocol):
@@ -142,8 +139,7 @@ class Supervised:
         self.evaluated = self._evaluated(data, evaluate_test, evaluate_train)
         self._judge = Judge(self._one, self.inputs, self._loss, self.metrics, evaluate_batch, self._each)
         self._fairness = self._fairness_of(data, per, edges) if per else None
-        self._batches: dict[int, Batches] = {}
-        self._here = local()  # what a thread knows of its next iterations
+        self._batches = Foreseen(self.parts, batch, self.device)
         self.stochastic, self._judge.at_random = self._draw_random_numbers()
 
     @property
@@ -188,7 +184,8 @@ class Supervised:
             return [slice(0, n)]
         tasks = n
         if self._block is not None:
-            tasks = min(self.threads, n // SMALL) if n <= self.threads * BLOCK else -(-n // BLOCK)
+            least = max(1, SMALL // self.dimension)
+            tasks = min(self.threads, n // least) if n <= self.threads * BLOCK else -(-n // BLOCK)
             tasks = max(1, -(-tasks // self.threads) * self.threads if tasks > 1 else 1)  # so that no thread waits
         each = -(-n // tasks)
         return [slice(k, min(k + each, n)) for k in range(0, n, each)]
@@ -198,7 +195,7 @@ class Supervised:
         self._pool.run(tasks, in_turns=self._block is None)
 
     def grad(self, seed: int, t: int, workers: Nodes, x: Tensor, buffers: Tensor | None = None) -> Tensor:
-        chosen = self._chosen(seed, t, workers)
+        chosen = self._batches.chosen(seed, t, workers)
         if self._block is not None:
             nodes, each = np.asarray(workers), self.batch
             if len(nodes) <= BLOCK:  # as between two merges, where blocks are tasks already
@@ -242,30 +239,14 @@ class Supervised:
         )
 
     def grad_together(self, asked: Sequence[tuple["Supervised", int, int, Nodes]], x: Tensor) -> Tensor:
-        """`problem.grad(seed, t, workers, x)` of several problems of this kind, whose models lie one after the other."""
-        chosen = torch.cat([problem._chosen(seed, t, workers) for problem, seed, t, workers in asked])
+        """`problem.grad(seed, t, workers, x)` of several problems of this kind, with their models in a row."""
+        chosen = torch.cat([problem._batches.chosen(seed, t, workers) for problem, seed, t, workers in asked])
         with one_intraop_thread():
             return self._decayed(self._clipped(self._several(chosen, x, (0, (), 0))), x)
 
     def foresee(self, seed: int, t: int, count: int, workers: Nodes) -> None:
-        """The batches of iterations in a row cost little more than those of one."""
         if self._block is not None and count > 1:
-            rows = self._batches_of(seed).in_a_row(workers, t, count)
-            ahead = torch.as_tensor(rows, device=self.device).flatten(1).unbind()
-            known = self._here.__dict__.setdefault("foreseen", {})
-            known[id(workers)] = (workers, seed, t, ahead)  # holding them keeps the number theirs
-            while len(known) > FORESEEN:
-                known.pop(next(iter(known)))
-
-    def _chosen(self, seed: int, t: int, workers: Nodes) -> Tensor:
-        """Indices of the samples of an iteration, one worker after the other."""
-        known = getattr(self._here, "foreseen", {})
-        _, whose, first, ahead = known.get(id(workers), (None, None, 0, ()))
-        if whose == seed and 0 <= t - first < len(ahead):
-            found: Tensor = ahead[t - first]
-            return found
-        rows: Tensor = torch.as_tensor(self._batches_of(seed).indices(workers, t), device=self.device)
-        return rows.flatten()
+            self._batches.look_ahead(seed, t, count, workers)
 
     def full_grad(self, workers: Nodes, x: Tensor, buffers: Tensor | None = None) -> Tensor:
         result = torch.zeros_like(x)
@@ -390,13 +371,6 @@ class Supervised:
             torch.manual_seed(draw_seed(seed, "initial model"))
             module = self._make()
         return module.to(self.device, self.dtype)
-
-    def _batches_of(self, seed: int) -> Batches:
-        if seed not in self._batches:
-            while len(self._batches) >= SEEDS:
-                self._batches.pop(next(iter(self._batches)))
-            self._batches[seed] = Batches(self.parts, self.batch, seed)
-        return self._batches[seed]
 
     def _evaluated(self, data: Divided, some: int | None, train: bool | int) -> dict[str, Samples]:
         """Prefix of the metrics -> what they are measured on; the training set where there is no test set."""

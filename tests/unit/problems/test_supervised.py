@@ -141,7 +141,7 @@ def test_running_statistics_move_as_torchs():
         problem.grad(0, t, [0, 1, 2], x, buffers)
         for i, module in enumerate(modules):
             vector_to_parameters(x[i], module.parameters())
-            samples = torch.from_numpy(POINTS.train_x[problem._batches_of(0).indices([i], t)[0]]).double()
+            samples = torch.from_numpy(POINTS.train_x[problem._batches.chosen(0, t, [i])]).double()
             module(samples)
             expected = torch.cat([buffer.reshape(-1).double() for buffer in module.buffers()])
             assert (buffers[i] - expected).abs().max() < EXACT
