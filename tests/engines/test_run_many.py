@@ -1,5 +1,8 @@
 """Several runs at once: each has the bits that it has alone."""
 
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
 import pytest
 import torch
 
@@ -49,6 +52,32 @@ def test_seeds_step_sizes_lengths_and_what_is_yielded():
         of(hiermo.HierMo(), digits(1), seed=1, until=lambda state: state.t >= 4),
         of(hiermo.HierMo(), digits(1), seed=1, schedule=lambda t: 0.1 / t),
     ]
+    assert_as_alone(runs)
+
+
+class Three(NamedTuple):
+    x: Any
+    p: Any  # the model before
+    q: Any  # and the one before that
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoBack(hiermo.Algorithm):
+    """Whose workers keep models of earlier steps."""
+
+    eta: float = 0.1
+    up = down = Three
+
+    def init(self, x):
+        return (Three(x, x, x),)
+
+    def step(self, w, down, grad):
+        return Three(w.x - self.eta * grad(w.x) + 0.1 * (w.p - w.q), w.x, w.p)
+
+
+def test_models_of_earlier_steps_stay_as_they_were():
+    problem = digits()
+    runs = [of(TwoBack(eta=eta), problem, iterations=16) | {"periods": (8, 2)} for eta in (0.1, 0.2, 0.3)]
     assert_as_alone(runs)
 
 

@@ -125,7 +125,7 @@ def _advance(stretches: Sequence[Stretch], pack: Sequence[Block], new: Sequence[
     mine = [Mine(stretches[k], rows, new[k]) for k, rows in pack]
     first = mine[0]
     total, steps = sum(len(each.nodes) for each in mine), len(first.stretch.todo)
-    models, others = tall(first.w.x, total), tall(first.w.x, total)  # of all, now and after the step
+    models = tall(first.w.x, total)  # of all
     begin = 0
     for each in mine:
         each.own = slice(begin, begin := begin + len(each.nodes))
@@ -133,9 +133,9 @@ def _advance(stretches: Sequence[Stretch], pack: Sequence[Block], new: Sequence[
     for step in range(steps):
         asked = [each.asks(step) for each in mine]
         known = first.problem.grad_together(asked, models)  # type: ignore[attr-defined]  # it has a kind
+        models = tall(models, total)  # not where older ones lie: a rule may keep them
         for each in mine:
-            each.step(step, known[each.own], others, last=step == steps - 1)
-        models, others = others, models
+            each.step(step, known[each.own], models, last=step == steps - 1)
     for each in mine:
         each.finish()
 

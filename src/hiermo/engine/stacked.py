@@ -132,12 +132,14 @@ class Stacked:
     def _program(self, rule: Callable[..., Any], records: Any, grad: Any) -> Program | None:
         owner, function = getattr(rule, "__self__", None), getattr(rule, "__func__", rule)
         key = (id(owner), function, *map(type, records))
-        if key not in self._programs:
+        known = self._programs.get(key)
+        if known is None:
             if len(self._programs) >= PROGRAMS:
                 self._programs.clear()
             kinds = [type(record) for record in records]
-            self._programs[key] = (rule, trace.program(rule, kinds, asks=grad is not None))  # holds the owner's id
-        return self._programs[key][1]
+            known = (rule, trace.program(rule, kinds, asks=grad is not None))  # holding the rule keeps its id its own
+            self._programs[key] = known
+        return known[1]
 
     def gradient(self, compute: Compute, workers: Nodes, buffers: Any = None) -> Any:
         """The `grad` that a rule gets; running statistics move with the first call of an iteration alone."""

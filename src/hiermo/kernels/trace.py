@@ -4,8 +4,10 @@ A rule is a pure function of records: one that uses nothing but + - * / on its v
 be worked off in one pass over memory instead of one per sign. Any other rule is left as it is.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, NoReturn
+
+LARGEST = 2**1023  # of whole numbers, to be numbers of floating point too
 
 
 class Noted:
@@ -47,8 +49,11 @@ class Noted:
 
 
 def _noted(sign: str, a: Any, b: Any) -> Any:
-    known = all(isinstance(each, Noted | float) or type(each) is int for each in (a, b))
-    return Noted(sign, a, b) if known else NotImplemented
+    return Noted(sign, a, b) if _known(a) and _known(b) else NotImplemented
+
+
+def _known(value: Any) -> bool:
+    return isinstance(value, Noted | float) or (type(value) is int and abs(value) <= LARGEST)
 
 
 class Ask(NamedTuple):
@@ -91,6 +96,7 @@ def program(rule: Callable[..., Any], kinds: Sequence[Any], *, asks: bool) -> Pr
         return node
 
     def gradient(x: Any) -> Noted:
+        _check([x])
         steps.extend(_missing([x], slots))
         steps.append(Ask(slots[x]))
         return new(Noted())
@@ -98,10 +104,16 @@ def program(rule: Callable[..., Any], kinds: Sequence[Any], *, asks: bool) -> Pr
     records = [kind(*(new(Noted()) for _ in kind._fields)) for kind in kinds]
     try:
         found = rule(*records, gradient) if asks else rule(*records)
+        _check(found._asdict().values())  # a record, of vectors
         steps.extend(_missing(list(found), slots))
         return Program(tuple(steps), type(found), tuple(slots[node] for node in found))
     except Exception:  # whatever a rule does that vectors of this kind cannot; if it is wrong, the real ones will show
         return None
+
+
+def _check(values: Iterable[Any]) -> None:
+    if not all(isinstance(each, Noted) for each in values):
+        raise TypeError("a number where a vector should be")
 
 
 def _missing(wanted: Sequence[Noted], slots: dict[Noted, int]) -> list[Pass]:
@@ -124,7 +136,7 @@ def _missing(wanted: Sequence[Noted], slots: dict[Noted, int]) -> list[Pass]:
     def operand(value: Any) -> int:
         if isinstance(value, Noted):
             return reads[value] if value in reads else len(reads) + terms[value]
-        numbers.append(float(value))
+        numbers.append(value)
         return -len(numbers)
 
     for node in missing:

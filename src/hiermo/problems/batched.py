@@ -250,4 +250,5 @@ def layers_of(module: nn.Module) -> list[nn.Module]:
 
 def hooked(layer: nn.Module) -> bool:
     """Whether something happens beside the layer's own computation, as with `torch.nn.utils.spectral_norm`."""
-    return bool(layer._forward_pre_hooks or layer._forward_hooks)
+    hooks = layer._forward_pre_hooks, layer._forward_hooks, layer._backward_pre_hooks, layer._backward_hooks
+    return any(map(bool, hooks))

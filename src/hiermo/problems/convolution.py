@@ -16,11 +16,22 @@ class FewerProducts(nn.Conv2d):
     """A convolution of 3 x 3 or 5 x 5 in steps of one pixel, on images with their channels last."""
 
     def forward(self, input: Tensor) -> Any:
-        least = min(input.shape[2:])
-        plain = input.dtype == torch.float32 == self.weight.dtype and input.device.type == "cpu"
-        if plain and least >= SMALLEST and input.is_contiguous(memory_format=torch.channels_last):
+        if self._takes(input):
             return _Convolution.apply(input, self.weight, self.bias, _padding(self))  # type: ignore[no-untyped-call]
         return super().forward(input)
+
+    def _takes(self, images: Tensor) -> bool:
+        """What it does not take is torch's to compute, or to refuse."""
+        if images.ndim != 4 or not len(images) or images.shape[1] != self.in_channels:
+            return False
+        least, numbers = min(images.shape[2:]), [images, *self.parameters(recurse=False)]
+        return (
+            least >= SMALLEST
+            and least + 2 * _padding(self) >= self.kernel_size[0]
+            and images.is_contiguous(memory_format=torch.channels_last)
+            and all(each.device.type == "cpu" and each.dtype == torch.float32 for each in numbers)
+            and not torch.is_autocast_enabled("cpu")
+        )
 
 
 def fits(layer: nn.Module) -> bool:
@@ -85,7 +96,7 @@ def convolved(images: Tensor, kernels: Tensor, bias: Tensor | None, padding: int
     tiles, at_once = _tiles(result, size, channels * outputs)
     elsewhere = images.new_zeros(2, max(channels, outputs))
     room = images.new_empty(PLACES * at_once * (channels + outputs))
-    added = elsewhere[0] if bias is None else bias
+    added = elsewhere[0] if bias is None else bias.contiguous()
     functions(size)[0](
         images.data_ptr(), height, width, channels, padding, kernels.data_ptr(), added.data_ptr(),
         result.data_ptr(), *result.shape[2:], outputs, tiles, at_once,

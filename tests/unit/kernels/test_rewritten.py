@@ -259,3 +259,47 @@ def test_slopes_of_a_flattening_come_back_in_the_layout_of_the_images():
     (slope,) = torch.autograd.grad((flat * weights).sum(), x)
     assert slope.is_contiguous(memory_format=torch.channels_last)
     assert torch.equal(slope, weights.view(x.shape))
+
+
+class Walks(nn.Module):
+    """Takes its stack apart."""
+
+    def __init__(self):
+        super().__init__()
+        self.stack = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.MaxPool2d(2))
+
+    def forward(self, x):
+        seen = []
+        for layer in self.stack:
+            x = layer(x)
+            seen.append(x.mean())
+        return torch.stack(seen)
+
+
+def picture():
+    return torch.randn(2, 3, 8, 8).to(memory_format=torch.channels_last)
+
+
+def test_a_stack_that_is_taken_apart_stays_as_it_was():
+    module, x = Walks(), picture()
+    assert same_bits(rewritten(module)(x), module(x))
+
+
+def test_a_pool_that_tells_where_stays_after_its_relu():
+    module, x = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.MaxPool2d(2, return_indices=True)), picture()
+    assert all(torch.equal(one, other) for one, other in zip(rewritten(module)(x), module(x), strict=True))
+
+
+def test_what_is_flattened_may_be_changed_in_place():
+    layers = nn.Conv2d(3, 8, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.ReLU(inplace=True), nn.Linear(8, CLASSES)
+    module, x = nn.Sequential(*layers), picture()
+    assert same_bits(rewritten(module)(x), module(x))
+
+
+def test_hooks_on_the_way_back_are_kept():
+    module, x = small(), torch.randn(2, 3, 12, 12).to(memory_format=torch.channels_last)
+    module[3].register_full_backward_hook(lambda layer, below, above: (2 * below[0],))
+    expected, found = module(x), rewritten(module)
+    (right,) = torch.autograd.grad(expected.sum(), module[0].weight)
+    (slope,) = torch.autograd.grad(found(x).sum(), found[0].weight)
+    assert torch.allclose(slope, right, rtol=1e-5)  # sums of float32 in another layout

@@ -157,6 +157,9 @@ OF_NO_USE = {
     "a fraction": lambda w, down: Pair(w.a * Fraction(1, 3), w.b),
     "a complex number": lambda w, down: Pair(w.a * 1j, w.b),
     "a whole number beyond all others": lambda w, down: Pair(w.a * 10**400, w.b),
+    "a number for a field": lambda w, down: Pair(w.a + w.b, 0.0),
+    "no record": lambda w, down: (w.a, w.b),
+    "a list": lambda w, down: [w.a + w.b],
     "nothing": lambda w, down: None,
     "a field that is not there": lambda w, down: Pair(w.c, w.b),
     "a field that is nothing": lambda w, down: Pair(w.a, None),
@@ -187,3 +190,18 @@ def test_a_rule_is_called_once_to_find_out():
     for _ in range(3):
         engine.each(rule, w, w, where=WHERE)
     assert calls == [trace.Noted]
+
+
+def test_the_gradient_at_a_number_is_no_gradient():
+    assert trace.program(lambda w, grad: Pair(w.a, grad(0.0)), [Pair], asks=True) is None
+
+
+def test_whole_numbers_stay_whole():
+    """As a rule that counts has it."""
+
+    def counting(w, down):
+        return Pair(w.a - down.a, w.b + 1)
+
+    w = Pair(torch.ones(2, 3), torch.ones(2, 1, dtype=torch.int64))
+    found = Stacked().each(counting, w, w, where=WHERE)
+    assert found.b.dtype == torch.int64 and found.b.tolist() == [[2], [2]]

@@ -128,6 +128,39 @@ def test_what_is_not_left_to_torch():
     assert not torch_is_used(fewer(32, 32, 5, padding=1), images(2, 32, 8, 8))
 
 
+REFUSED = {
+    "another number of channels": lambda: (fewer(32, 32, 3, padding=1), images(2, 64, 8, 8)),
+    "an image smaller than the kernel": lambda: (fewer(32, 32, 5), images(2, 32, 4, 4)),
+    "no images": lambda: (fewer(32, 32, 3), torch.randn(32, 32)),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_torch_refuses_is_refused(name):
+    layer, x = REFUSED[name]()
+    with pytest.raises(RuntimeError):
+        layer(x)
+
+
+def test_an_empty_batch_has_slopes_of_zero():
+    layer = fewer(32, 32, 3, padding=1)
+    output, _, of_kernels, of_bias = results(layer, images(0, 32, 8, 8))
+    assert output.shape == (0, 32, 8, 8) and not of_kernels.any() and not of_bias.any()
+
+
+def test_a_bias_that_is_not_in_one_piece():
+    layer, x = fewer(32, 32, 3, padding=1), images(2, 32, 8, 8)
+    expected = layer(x)
+    layer.bias = nn.Parameter(torch.stack([layer.bias.detach()] * 2, 1)[:, 0])
+    assert not layer.bias.is_contiguous() and same_bits(layer(x), expected)
+
+
+def test_with_mixed_precision_torch_is_used():
+    layer, x = fewer(32, 32, 3, padding=1), images(2, 32, 8, 8)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(layer(x), torch.conv2d(x, layer.weight, layer.bias, padding=1))
+
+
 def test_a_type_that_does_not_match_is_refused_as_by_torch():
     with pytest.raises(RuntimeError):
         fewer(32, 32, 3)(images(2, 32, 8, 8).double())
