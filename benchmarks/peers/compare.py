@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 FILE, PAGE = HERE / "compare.json", HERE.parents[1] / "docs" / "performance.md"
 BEGIN, END = "<!-- measured by benchmarks/peers/compare.py -->", "<!-- end of the comparison -->"
 WORKS = {
-    "logistic, 100 workers": {"case": "logistic", "workers": 100, "edges": 10, "iterations": 100},
+    "logistic, 100 workers": {"case": "logistic", "workers": 100, "edges": 10, "iterations": 300},
     "cnn, 4 workers": {"case": "cnn", "workers": 4, "edges": 2, "iterations": 40, "eta": 0.1},
 }
 PEERS = ("flgo", "pfl", "fluke", "flower", "fedml")

@@ -93,14 +93,13 @@ def test_models_that_are_not_alike_take_turns():
 
 
 def test_workers_of_several_runs_are_computed_together(monkeypatch):
-    sizes, plain = [], Supervised._several
+    problem, sizes, plain = digits(threads=1), [], Supervised._several
 
     def counted(self, chosen, x, draw):
         sizes.append(len(x))
         return plain(self, chosen, x, draw)
 
     monkeypatch.setattr(Supervised, "_several", counted)
-    problem = digits(threads=1)
     for _ in hiermo.run_many([of(hiermo.HierMo(eta=eta), problem) for eta in (0.01, 0.02, 0.03)]):
         pass
     assert sizes == [15] * 8

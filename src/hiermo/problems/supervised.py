@@ -26,6 +26,7 @@ from hiermo.problems.pooled import Convolutions, OneWorker
 from hiermo.problems.threads import Pool, one_intraop_thread
 
 BLOCK = 64  # workers of one task at most: more per call of compiled code, less waiting for Python's lock
+JUDGED = 100  # samples of one evaluation of a large model, on one thread: more of them would leave the cache
 SMALL = 50_000  # parameters below which a second thread costs more than it brings: one of them speaks Python at a time
 
 
@@ -137,10 +138,14 @@ class Supervised:
         if "loss" in self.metrics:
             raise UserError("metrics: 'loss' is evaluated already; give the metric another name")
         self.evaluated = self._evaluated(data, evaluate_test, evaluate_train)
-        self._judge = Judge(self._one, self.inputs, self._loss, self.metrics, evaluate_batch, self._each)
+        judged = evaluate_batch if self._block is not None else min(evaluate_batch, JUDGED)
+        self._judge = Judge(self._one, self.inputs, self._loss, self.metrics, judged, self._each)
         self._fairness = self._fairness_of(data, per, edges) if per else None
         self._batches = Foreseen(self.parts, batch, self.device)
         self.stochastic, self._judge.at_random = self._draw_random_numbers()
+        if self._block is not None:  # so that what is compiled is, before somebody looks at the clock
+            some = torch.as_tensor(np.resize(self.parts[0], batch), device=self.device)
+            self._several(some, self.flat.vector(self.module, self.dtype).unsqueeze(0), (0, [0], 0))
 
     @property
     def dimension(self) -> int:
