@@ -5,7 +5,7 @@ the bare loop with Nesterov momentum and HierMo take turns, several times; a rat
 machine with nothing else to do:
 
     python benchmarks/speed.py                      # all cases; writes speed.json and the tables of docs/performance.md
-    python benchmarks/speed.py cnn "logistic N=4"   # some of them; prints only
+    python benchmarks/speed.py cnn "logistic N=4"   # some of them; prints only, or with --write takes their rows anew
 """
 
 import argparse
@@ -123,6 +123,7 @@ def main() -> None:
     parser.add_argument("cases", nargs="*", help="names of cases or of models; without any, all")
     parser.add_argument("--repeats", type=int, help="turns of each case; by default 5, and 3 for deep models")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--write", action="store_true", help="write the rows of these cases, and keep the others")
     parser.add_argument("--child", choices=["time", "memory"], help=argparse.SUPPRESS)
     asked = parser.parse_args()
     chosen = [case for case in CASES if not asked.cases or {case.name, case.model} & set(asked.cases)]
@@ -148,7 +149,9 @@ def main() -> None:
         found = child(case.name, "--child", "time", *options)
         results["cases"][case.name] = found | {"peak_mb": child(case.name, "--child", "memory", *options)}
     sys.stdout.write(f"{results['machine']}\n\n{tables(results)}\n")
-    if not asked.cases:
+    if not asked.cases or asked.write:
+        if asked.cases:
+            results["cases"] = json.loads(FILE.read_text())["cases"] | results["cases"]
         FILE.write_text(json.dumps(results, indent=2) + "\n")
         text = PAGE.read_text()
         before, after = text.partition(BEGIN)[0], text.partition(END)[2]

@@ -36,7 +36,10 @@ def run(name: str, work: Path) -> dict[str, Any] | None:
     if not Path(python).exists():
         sys.stderr.write(f"  {name}: no environment, left out\n")
         return None
-    done = subprocess.run([python, script, str(work), *options], cwd=HERE, capture_output=True, text=True, check=False)
+    command = [python, script, str(work), *options]
+    done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=False)
+    if done.returncode:  # once more: processes that meet at a port may find it taken
+        done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.stderr.write(f"  {name}: failed: {(done.stderr.splitlines() or ['?'])[-1]}\n")
         return None
@@ -85,10 +88,14 @@ def tables(results: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compare with other frameworks.")
+    parser.add_argument("works", nargs="*", help="logistic, cnn; without any, both. Others keep their last results")
     parser.add_argument("--repeats", type=int, default=3)
     asked = parser.parse_args()
+    results = json.loads(FILE.read_text()) if FILE.is_file() and asked.works else {}
     with tempfile.TemporaryDirectory() as folder:
-        results = {title: study(setting, asked.repeats, Path(folder)) for title, setting in WORKS.items()}
+        for title, setting in WORKS.items():
+            if not asked.works or setting["case"] in asked.works:
+                results[title] = study(setting, asked.repeats, Path(folder))
     FILE.write_text(json.dumps(results, indent=2) + "\n")
     text = PAGE.read_text()
     before, after = text.partition(BEGIN)[0], text.partition(END)[2]
