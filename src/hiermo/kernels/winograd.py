@@ -77,21 +77,19 @@ def _convolve(module: ir.Module, size: int) -> Code:
     across, down = _tiles(code, into_width, each), _tiles(code, into_height, each)
     taken = _Tile(code, SIDE, images, (height, width, channels), nothing)
     given = _Tile(code, each, into, (into_height, into_width, into_channels), rubbish)
-    step, step_into = code.times(at_once, channels), code.times(at_once, into_channels)
+    step = code.times(at_once, into_channels)
     negative = build.sub(whole(0), padding)
     with code.loop(0, tiles, at_once) as first:
         with code.loop(0, at_once) as t:
             taken.look(code.plus(first, t), tiles, (down, across), each, negative)
-            with code.loop(0, channels, LANES) as c:
-                values = _both_ways(code, _of_images(), taken.read(c))
-                _spread(code, values, code.at(room, code.times(t, channels), c), step)
+            taken.transform(_of_images(), room, t, at_once)
         _multiply(code, room, kernels, products, at_once, channels, into_channels)
         with code.loop(0, at_once) as t:
             given.look(code.plus(first, t), tiles, (down, across), each, whole(0))
             with code.loop(0, into_channels, LANES) as c:
                 place = code.at(products, code.times(t, into_channels), c)
                 plus = code.load(code.at(bias, c))
-                found = _both_ways(code, _of_products(size), _collect(code, place, step_into))
+                found = _both_ways(code, _of_products(size), _collect(code, place, step))
                 given.write(c, [[build.fadd(value, plus) for value in row] for row in found])
     return code.end()
 
@@ -110,19 +108,14 @@ def _slopes(module: ir.Module, size: int) -> Code:
     across, down = _tiles(code, above_width, each), _tiles(code, above_height, each)
     taken = _Tile(code, SIDE, images, (height, width, channels), nothing)
     slope = _Tile(code, each, above, (above_height, above_width, above_channels), nothing)
-    step, step_above = code.times(at_once, channels), code.times(at_once, above_channels)
     negative = code.builder.sub(whole(0), padding)
     back = [list(column) for column in zip(*_of_products(size), strict=True)]
     with code.loop(0, tiles, at_once) as first:
         with code.loop(0, at_once) as t:
             taken.look(code.plus(first, t), tiles, (down, across), each, negative)
-            with code.loop(0, channels, LANES) as c:
-                values = _both_ways(code, _of_images(), taken.read(c))
-                _spread(code, values, code.at(room, code.times(t, channels), c), step)
+            taken.transform(_of_images(), room, t, at_once)
             slope.look(code.plus(first, t), tiles, (down, across), each, whole(0))
-            with code.loop(0, above_channels, LANES) as c:
-                values = _both_ways(code, back, slope.read(c))
-                _spread(code, values, code.at(other_room, code.times(t, above_channels), c), step_above)
+            slope.transform(back, other_room, t, at_once)
         begun = code.builder.icmp_signed(">", first, whole(0))
         _multiply_back(code, room, other_room, into, at_once, channels, above_channels, begun)
     return code.end()
@@ -164,6 +157,16 @@ class _Tile:
     def _inside(self, k: Any, length: Any, there: Any) -> Any:
         return self.code.builder.and_(there, self.code.builder.icmp_unsigned("<", k, length))
 
+    def transform(self, matrix: Matrix, into: Any, t: Any, at_once: Any) -> None:
+        """Its numbers, as the t-th tile, into each of 36 matrices `[at_once, channels]`."""
+        code, channels = self.code, self.sizes[2]
+        step = code.times(at_once, channels)
+        with code.loop(0, channels, LANES) as c:
+            place = code.at(into, code.times(t, channels), c)
+            values = _both_ways(code, matrix, self.read(c))
+            for k, value in enumerate(value for row in values for value in row):
+                code.store(value, code.at(place, code.times(step, k)))
+
     def read(self, channel: Any) -> list[list[Any]]:
         return [[self.code.load(self._place(i, j, channel)) for j in range(self.side)] for i in range(self.side)]
 
@@ -204,12 +207,6 @@ def _combined(code: Code, matrix: Matrix, values: list[Any]) -> list[Any]:
 
 def _all(value: Fraction) -> Any:
     return ir.Constant(ir.VectorType(SINGLE, LANES), [ir.Constant(SINGLE, float(value))] * LANES)
-
-
-def _spread(code: Code, values: list[list[Any]], place: Any, step: Any) -> None:
-    """One number into each of 36 matrices."""
-    for k, value in enumerate(value for row in values for value in row):
-        code.store(value, code.at(place, code.times(step, k)))
 
 
 def _collect(code: Code, place: Any, step: Any) -> list[list[Any]]:
