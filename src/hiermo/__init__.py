@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from hiermo.algorithms.scaffold import SCAFFOLD
     from hiermo.algorithms.slowmo import SlowMo
     from hiermo.checking.check import check_algorithm
+    from hiermo.clock.absence import Absence
+    from hiermo.clock.clock import Clock
+    from hiermo.clock.delays import Delays
     from hiermo.core.algorithm import Algorithm, Model
     from hiermo.core.errors import Diverged, HiermoError, UserError
     from hiermo.core.problem import Problem
@@ -43,8 +46,11 @@ __all__ = [
     "CFL",
     "DOMO",
     "SCAFFOLD",
+    "Absence",
     "Algorithm",
+    "Clock",
     "Dataset",
+    "Delays",
     "DiLoCo",
     "Diverged",
     "FastSlowMo",
@@ -83,10 +89,13 @@ __all__ = [
 
 # where each public name lives: imported on first use, so that `import hiermo` and `hiermo --help` do not wait for torch
 _HOME = {
+    "Absence": "clock.absence",
     "Algorithm": "core.algorithm",
     "CFL": "algorithms.cfl",
+    "Clock": "clock.clock",
     "DOMO": "algorithms.domo",
     "Dataset": "data.dataset",
+    "Delays": "clock.delays",
     "DiLoCo": "algorithms.diloco",
     "Diverged": "core.errors",
     "FastSlowMo": "algorithms.fastslowmo",

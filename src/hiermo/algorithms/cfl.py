@@ -3,15 +3,16 @@
 Wang, Xu, Liu, Huang, Qiao, Zhao, "Resource-Efficient Federated Learning with Hierarchical Aggregation in Edge
 Computing", INFOCOM 2021. The merge rule, alpha, a and b follow a formula-level transcript of that paper (high
 confidence). Its choice of clusters is left out: the tree's edges are the clusters. Ours, because the papers are
-silent: an edge does pi rounds between two merges; edges that arrive together merge in a random order that is a
-function of (seed, edge, arrival), or by index (order = "fixed"); edges train concurrently (schedule = "async"), or
-each pulls right before it trains ("sequential"). No weight D_l / D enters the cloud's merge, so its limit is biased
-where edges differ: expected.
+silent: an edge does pi rounds between two merges; edges merge in the order in which a clock has them arrive, and those
+that arrive together, which without a clock is all of them, in a random order that is a function of (seed, edge,
+arrival), or by index (order = "fixed"); edges train concurrently (schedule = "async"), or each pulls right before it
+trains ("sequential"). No weight D_l / D enters the cloud's merge, so its limit is biased where edges differ: expected.
 Traffic: 1 vector up and 1 down on every link, and a stamp between edge and cloud.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 from random import Random
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -63,31 +64,65 @@ class CFL(Algorithm):
     def aggregators(self) -> tuple[Rule, ...]:
         return adopt, self.cloud
 
-    def arrivals(self, setting: Setting) -> Iterator[tuple[float, float, int, int]]:
-        """(time, tie, edge, its how-manieth), for each arrival at the cloud."""
-        period = setting.periods[0] * setting.periods[1]
-        for ell in range(setting.tree.counts[1]):
-            pace = setting.pace[ell] if setting.pace else 1
-            for p in range(1, int((setting.iterations - setting.start) // (period * pace)) + 1):
-                first = setting.start // period + p  # a function of (seed, edge, arrival): a longer run begins alike
-                tie = Random(f"{setting.seed} {ell} {first}").random() if self.order == "random" else 0.0
-                yield p * period * pace, tie, ell, p
-
     def plan(self, setting: Setting) -> Iterator[Event]:
-        tau, pi = setting.periods
         if self.schedule == "async":
             yield Spread(setting.start + 1, 2)
-        teams = [tuple(setting.tree.children(1, ell).tolist()) for ell in range(setting.tree.counts[1])]
-        for _, _, ell, p in sorted(self.arrivals(setting)):
-            t = setting.start + (p - 1) * tau * pi
-            if self.schedule == "sequential":
-                yield Spread(t + 1, 2, (ell,))  # pull right before training
-            for k in range(pi):
-                if k:
-                    yield Spread(t + 1, 1, teams[ell])
-                for t in range(t + 1, t + tau + 1):  # noqa: B020 - t goes on from where the last round ended
-                    yield Step(t, teams[ell])
-                yield Merge(t, 1, teams[ell])
-            yield Merge(t, 2, (ell,))
+        for ell, cycle in self.arrivals(setting):
+            yield from cycle
+            yield Merge(cycle[-1].t, 2, (ell,))
             if self.schedule == "async":
-                yield Spread(t + 1, 2, (ell,))  # pull right after merging
+                yield Spread(cycle[-1].t + 1, 2, (ell,))  # pull right after merging
+
+    def cycle(self, setting: Setting, ell: int, team: Any, p: int) -> list[Event]:
+        """What edge ell and its team do before they arrive for the p-th time."""
+        tau, pi = setting.periods
+        t = setting.start + (p - 1) * tau * pi
+        events: list[Event] = []
+        if self.schedule == "sequential":
+            events.append(Spread(t + 1, 2, (ell,)))  # pull right before training
+        for k in range(pi):
+            if k:
+                events.append(Spread(t + 1, 1, team))
+            events += [Step(t + j, team) for j in range(1, tau + 1)]
+            t += tau
+            events.append(Merge(t, 1, team))
+        return events
+
+    def arrivals(self, setting: Setting) -> Iterator[tuple[int, list[Event]]]:
+        """(edge, its events before it) for each arrival at the cloud: a queue in the order of time.
+
+        Without a clock all edges are equally fast. It ends with the first arrival by which the steps of all workers are
+        as many as `iterations` of each would be.
+        """
+        n_workers, n_edges, _ = setting.tree.counts
+        teams = [tuple(setting.tree.children(1, ell).tolist()) for ell in range(n_edges)]
+        period = setting.periods[0] * setting.periods[1]
+        # edges that take turns have no order to find
+        player = None if setting.clock is None or self.schedule == "sequential" else setting.clock.player()
+        left = (setting.iterations - setting.start) * n_workers
+        queue: list[tuple[float, float, int, int, list[Event]]] = []
+
+        def train(ell: int, p: int) -> None:
+            """Edge ell sets out for its p-th arrival."""
+            events = self.cycle(setting, ell, teams[ell], p)
+            moment = float(p)
+            if player is not None:
+                for event in events:
+                    player.play(event)
+                moment = player.arrival(Merge(events[-1].t, 2, (ell,)))
+            first = setting.start // period + p  # a function of (seed, edge, arrival): a longer run begins alike
+            tie = Random(f"{setting.seed} {ell} {first}").random() if self.order == "random" else 0.0
+            heappush(queue, (moment, tie, ell, p, events))
+
+        if player is not None:
+            player.play(Spread(setting.start + 1, 2))
+        for ell in range(n_edges):
+            train(ell, 1)
+        while left > 0:
+            _, _, ell, p, events = heappop(queue)
+            yield ell, events
+            left -= period * len(teams[ell])
+            if player is not None:
+                player.play(Merge(events[-1].t, 2, (ell,)))
+                player.play(Spread(events[-1].t + 1, 2, (ell,)))
+            train(ell, p + 1)

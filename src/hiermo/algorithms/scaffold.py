@@ -43,12 +43,16 @@ class SCAFFOLD(Algorithm):
     eta_g: Rate = 1.0
     option: Literal[1, 2] = 2
     tau: Any = bound()
+    share: Any = bound()  # of the data that takes part in a merge; None = all
 
     tiers = 2
     up, down = Report, Server
 
     def bind(self, setting: Setting) -> "SCAFFOLD":
         return replace(self, tau=setting.periods[0])
+
+    def present(self, share: Any) -> "SCAFFOLD":
+        return replace(self, share=share)
 
     def init(self, x: Any) -> tuple[Worker, Server]:
         return Worker(x, ci=0 * x, dc=0 * x), Server(x, c=0 * x)
@@ -61,7 +65,8 @@ class SCAFFOLD(Algorithm):
         return Worker(w.x, c, c - w.ci)
 
     def server(self, s: Server, mean: Report) -> Server:
-        return Server(s.x + self.eta_g * (mean.x - s.x), s.c + mean.dc)
+        dc = mean.dc if self.share is None else self.share * mean.dc  # the controls of absentees stay as they are
+        return Server(s.x + self.eta_g * (mean.x - s.x), s.c + dc)
 
     def aggregators(self) -> tuple[Rule, ...]:
         return (self.server,)

@@ -10,8 +10,11 @@ from hiermo.checking.case import Case, cases
 from hiermo.checking.compare import bits
 from hiermo.checking.fault import Fault, said
 from hiermo.checking.watched import Watched
+from hiermo.clock.clock import Clock
+from hiermo.clock.delays import Delays
 from hiermo.core.algorithm import Algorithm
 from hiermo.core.plan import Merge, Setting, Spread, Step, Survey
+from hiermo.core.problem import ModelSize
 
 MANY = 10_000  # events: far more than the small cases need
 HORIZONS = (1, 2, 3, 5)  # in cloud rounds
@@ -25,7 +28,7 @@ def own_plan(algorithm: Algorithm) -> bool:
 def plan(algorithm: Algorithm) -> None:
     """Events name tiers, nodes and iterations that exist, workers go forward, and the cloud merges."""
     for case in cases(algorithm):
-        for setting in settings(case):
+        for setting in settings(case, algorithm):
             events = listed(algorithm, setting)
             done = np.full(case.tree.n_workers, setting.start)
             for event in events:
@@ -40,7 +43,7 @@ def plan(algorithm: Algorithm) -> None:
 def horizon(algorithm: Algorithm) -> None:
     """A longer run only appends, to the plan and to the states: a run can be made longer after it has ended."""
     for case in cases(algorithm):
-        for setting in settings(case):
+        for setting in settings(case, algorithm):
             cloud = prod(case.periods)
             plans = [listed(algorithm, setting._replace(iterations=setting.start + n * cloud)) for n in HORIZONS]
             for n, short, longer in zip(HORIZONS, plans, plans[1:], strict=False):
@@ -55,11 +58,13 @@ def horizon(algorithm: Algorithm) -> None:
                 raise Fault(f"a longer run on {case} begins otherwise: {where}; `bind` must not use `iterations`")
 
 
-def settings(case: Case) -> list[Setting]:
+def settings(case: Case, algorithm: Algorithm) -> list[Setting]:
     """From the beginning, from a later cloud merge, and with edges of different speed."""
-    uneven = tuple(1 + 0.5 * ell for ell in range(case.tree.counts[1]))
-    later = prod(case.periods)
-    return [case.setting(), case.setting(start=later, iterations=case.iterations + later), case.setting(pace=uneven)]
+    edges = case.tree.parents[0].tolist()
+    devices = [{"nodes": [f"worker {i}"], "compute": 1 + 0.5 * ell} for i, ell in enumerate(edges)]
+    plain, later = case.setting(), prod(case.periods)
+    clock = Clock(Delays.of_table({"device": devices})).of_run(algorithm.bind(plain), plain, ModelSize(parameters=1))
+    return [plain, case.setting(start=later, iterations=case.iterations + later), case.setting(clock=clock)]
 
 
 def listed(algorithm: Algorithm, setting: Setting) -> list[Any]:
@@ -87,14 +92,18 @@ def _malformed(event: Any, setting: Setting, asks: bool, done: Any) -> str:
     if isinstance(event, Survey) and not asks:
         return "there is no `asks` to answer"
     last = setting.iterations + isinstance(event, Spread)  # what follows the last merge may still be sent
+    if setting.clock is not None:
+        last = MANY  # where time decides, fast workers go further than slow ones
     if not _whole(event.t) or not setting.start < event.t <= last:
         return f"t must be a whole number from {setting.start + 1} to {last}"
     counts = setting.tree.counts
     tier = event.tier if isinstance(event, (Spread, Merge)) else 1
     if not _whole(tier) or not 1 <= tier < len(counts):
         return f"tier must be from 1 to {len(counts) - 1}"
-    nodes = None if isinstance(event, Survey) else event.workers if isinstance(event, Step) else event.children
+    nodes = event.workers if isinstance(event, (Step, Survey)) else event.children
     if nodes is not None and (wrong := _unfit(nodes, counts[tier - 1])):
+        return wrong
+    if isinstance(event, Spread) and event.workers is not None and (wrong := _unfit(event.workers, counts[0])):
         return wrong
     if isinstance(event, Step):
         workers = slice(None) if nodes is None else np.asarray(nodes)

@@ -44,6 +44,11 @@ class Watched(Algorithm):
             raise Fault(f"`bind` returns {shown(bound)}: it must return self or replace(self, ...)")
         return Watched(bound, locked=self.locked, keeps_dtype=self.keeps_dtype, bound=True)
 
+    def present(self, share: Any) -> "Watched":
+        with naming("present"):
+            inner: Any = self.inner.present(share)
+        return Watched(inner, locked=self.locked, keeps_dtype=self.keeps_dtype, bound=self.bound)
+
     def plan(self, setting: Setting) -> Iterator[Event]:
         with naming("plan"):
             yield from self.inner.plan(setting)

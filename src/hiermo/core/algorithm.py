@@ -69,6 +69,13 @@ class Algorithm(ABC):
         """At the start and when periods change -> self or `replace(self, ...)`; may refuse or warn."""
         return self
 
+    def present(self, share: Any) -> "Algorithm":
+        """At a merge where only this share of the children's data takes part -> self or `replace(self, ...)`.
+
+        The mean is of those who are there in any case; this is for rules that must know how many that is.
+        """
+        return self
+
     def plan(self, setting: Setting) -> Iterator[Event]:
         """The events of a run: deterministic, and a longer horizon only appends."""
         return synchronous(setting, survey=self.asks is not None)

@@ -10,17 +10,22 @@ Nodes = Any  # indices: a sequence or an array of whole numbers; None = all
 
 
 class Spread(NamedTuple):
-    """From `tier` to `children` (indices in the tier below), then to all below them; precedes iteration t."""
+    """From `tier` to `children` (indices in the tier below), then to all below them; precedes iteration t.
+
+    Where it says `workers`, it reaches those alone, and the nodes on the way to them.
+    """
 
     t: int
     tier: int
     children: Nodes = None
+    workers: Nodes = None
 
 
 class Survey(NamedTuple):
-    """Every worker answers `asks`, before its first step of a cloud round."""
+    """Workers answer `asks`, before their first step of a cloud round."""
 
     t: int
+    workers: Nodes = None
 
 
 class Step(NamedTuple):
@@ -47,6 +52,31 @@ class TreeLike(Protocol):
     @property
     def counts(self) -> tuple[int, ...]: ...
     def children(self, tier: int, nodes: Any) -> Any: ...
+    def ancestors(self, tier: int, workers: Any) -> Any: ...
+
+
+class Player(Protocol):
+    """A clock that runs: events are played one after the other, those of different branches in any order."""
+
+    def play(self, event: "Event") -> None: ...
+
+    def arrival(self, merge: "Merge") -> float:
+        """The second at which the last of the children's messages of a merge to come is there."""
+        ...
+
+
+class Clock(Protocol):
+    """What a plan may ask about time."""
+
+    def player(self) -> Player:
+        """A new one, that stands at zero."""
+        ...
+
+
+class ClockLike(Protocol):
+    """What `run` asks of a clock."""
+
+    def of_run(self, algorithm: Any, setting: Any, model: Any) -> Any: ...
 
 
 class Setting(NamedTuple):
@@ -56,8 +86,20 @@ class Setting(NamedTuple):
     periods: tuple[int, ...]  # (tau, pi, ...), one per aggregating tier, lowest first
     iterations: int
     seed: int = 0
-    pace: Any = None  # time of one iteration under each edge; None = equal
     start: int = 0
+    clock: "Clock | None" = None  # for plans that depend on when things happen; None = all nodes are equally fast
+
+
+def reached(tree: TreeLike, event: Spread) -> list[Nodes]:
+    """The nodes of each tier below the sender, workers first, that a Spread reaches; None = all."""
+    nodes: list[Nodes] = []
+    below = event.children
+    for tier in range(event.tier - 1, -1, -1):
+        if event.workers is not None:
+            below = tree.ancestors(tier, event.workers)
+        nodes.insert(0, below)
+        below = None if below is None or tier == 0 else tree.children(tier, below)
+    return nodes
 
 
 Schedule = Callable[[int], float]

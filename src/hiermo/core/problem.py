@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from hiermo.core.plan import Nodes
 
@@ -36,6 +36,29 @@ class Problem(Protocol):
     def evaluate(self, x: Any, buffers: Any = None) -> dict[str, Any]:
         """Metrics of one model `[d]`, `loss` among them: numbers, or lists with one for each worker and the like."""
         ...
+
+
+class ModelSize(NamedTuple):
+    """What a message with a model weighs, and what a gradient over all data takes."""
+
+    parameters: int
+    item_bytes: int = 4
+    statistics: int = 0  # running statistics, which travel with a model
+    batches: Any = 1.0  # the data of each worker, in batches
+    flops: float = 0.0  # floating-point operations of a gradient of one batch; 0 where nobody counted
+
+
+def model_size(problem: Problem, seed: int) -> ModelSize:
+    """Of the model that a problem starts from."""
+    x, statistics = problem.initial(seed), initial_buffers(problem, seed)
+    size = x.element_size() if hasattr(x, "element_size") else x.dtype.itemsize
+    return ModelSize(
+        int(x.shape[0]),
+        int(size),
+        0 if statistics is None else len(statistics),
+        [size / getattr(problem, "batch", size) for size in problem.sizes],
+        float(getattr(problem, "flops", 0.0)),
+    )
 
 
 def computing(problem: Problem) -> AbstractContextManager[Any]:

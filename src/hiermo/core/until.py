@@ -5,6 +5,8 @@ from typing import Any
 
 from hiermo.core.errors import UserError
 
+SIMULATED = "simulated_seconds"  # what a clock says, beside the metrics of a problem
+
 
 def reached(until: Mapping[str, float], metrics: Mapping[str, Any]) -> bool:
     """Whether every target of `until` is met.

@@ -18,11 +18,12 @@ def stream(seed: int, *path: int | str) -> np.random.Generator:
     True
     """
     # one hash of the whole: SeedSequence pads with zeros and cuts large numbers up, so that (1,) and (1, 0) would agree
-    entropy = int.from_bytes(_digest(seed, *path), "big")
+    entropy = int.from_bytes(digest(seed, *path), "big")
     return np.random.Generator(np.random.Philox(np.random.SeedSequence(entropy)))
 
 
-def _digest(seed: int, *path: int | str) -> bytes:
+def digest(seed: int, *path: int | str) -> bytes:
+    """32 bytes of their own for each (seed, path)."""
     text = json.dumps([index(seed), *(step if isinstance(step, str) else index(step) for step in path)])
     return sha256(text.encode()).digest()
 
@@ -41,7 +42,7 @@ def order(seed: int, *path: int | str, n: int) -> NDArray[np.int64]:
 
 def orders(seed: int, name: str, paths: Sequence[tuple[int, int]], n: int) -> NDArray[np.int64]:
     """`order(seed, name, *path, n=n)` of many paths, `[len(paths), n]`, faster than one by one."""
-    digests = b"".join(_digest(seed, name, *path) for path in paths)
+    digests = b"".join(digest(seed, name, *path) for path in paths)
     words = np.frombuffer(digests, ">u4").reshape(-1, WORDS)[:, ::-1].astype(np.uint32)  # the lowest first
     raw = np.empty((len(paths), n), np.uint64)
     generator = np.random.Philox(0)

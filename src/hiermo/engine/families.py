@@ -17,6 +17,7 @@ class Families:
         total = np.zeros(n, sizes.dtype)
         np.add.at(total, group, sizes)
         self.sizes, self.totals, self.n = sizes, total[group], n
+        self.children_totals = total  # of each parent
         self.group = group
         self.shares: NDArray[np.float64] = sizes / self.totals
         counts = np.bincount(group, minlength=n)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from hiermo.core.algorithm import Algorithm
 from hiermo.core.errors import Diverged
-from hiermo.core.plan import Event, Merge, Schedule, Setting, Spread, Step, Survey
+from hiermo.core.plan import Event, Merge, Schedule, Setting, Spread, Step, Survey, reached
 from hiermo.core.problem import Problem, blocks, initial_buffers
 from hiermo.core.record import adopt, of, pick
 from hiermo.engine.families import Families
@@ -128,13 +129,29 @@ class Loop:
         sent = self.carry(pick(of(a.up, k - 1), children), k - 1)
         means = engine.mean(sent, families)
         here = self.where(k, some, event.t)
-        new = engine.merged(of(a.aggregators(), k - 1), engine.take(state.tiers[k], some), means, here)
+        if event.children is None or type(a).present is Algorithm.present:
+            new = engine.merged(of(a.aggregators(), k - 1), engine.take(state.tiers[k], some), means, here)
+        else:
+            new = self.merged_by_shares(a, engine.take(state.tiers[k], some), means, here, families)
         if (row := engine.first_broken(new)) is not None:
             raise Diverged("the model", k, int(here.nodes[row]), event.t, self.tree.tiers)
         statistics = None
         if state.buffers is not None:
             statistics = engine.average(engine.rows(state.buffers[k - 1], below.nodes), families)
         return replace(self.put(state, k, some, new, statistics), rounds=state.rounds + (k == self.tree.tiers - 1))
+
+    def merged_by_shares(self, a: Algorithm, nodes: Any, means: Any, here: Where, families: Families) -> Any:
+        """Each parent by the rule for the share of its data that is present."""
+        totals = families.children_totals
+        for row, node in enumerate(here.nodes):
+            whole = self.sizes[here.tier][node]
+            exact = Fraction(int(totals[row]), int(whole))
+            share = exact if means[0].dtype == object else float(exact)
+            rule = of((a if exact == 1 else a.present(share)).aggregators(), here.tier - 1)
+            own = here._replace(nodes=here.nodes[row : row + 1])
+            one = self.engine.merged(rule, self.engine.take(nodes, [row]), self.engine.take(means, [row]), own)
+            nodes = self.engine.put(nodes, [row], one)
+        return nodes
 
     def computed(self, rule: Any, state: State, w: Any, where: Where) -> Any:
         """What `rule(w, down, full_grad)` makes of some workers."""
@@ -149,7 +166,7 @@ class Loop:
 
     def spread(self, state: State, event: Spread) -> State:
         state, arrived = self.spread_above(state, event)
-        nodes = self.receivers(event)
+        nodes = reached(self.tree, event)[0]
         here = self.where(0, nodes, event.t)
         w = self.engine.take(state.tiers[0], nodes)
         new = self.engine.each(self.at(event.t).receive, w, arrived(here.nodes), where=here)
@@ -157,8 +174,9 @@ class Loop:
 
     def spread_above(self, state: State, event: Spread) -> tuple[State, Callable[[Any], Any]]:
         """All but the workers' own rule; and the messages that arrive at some of them."""
-        engine, a, nodes = self.engine, self.at(event.t), event.children
+        engine, a, below = self.engine, self.at(event.t), reached(self.tree, event)
         for j in range(event.tier - 1, -1, -1):  # j = the tier that receives
+            nodes = below[j]
             here = self.where(j, nodes, event.t)
             senders = self.tree.parents[j][here.nodes]
             sent = pick(of(a.down, j), state.tiers[j + 1])
@@ -170,23 +188,15 @@ class Loop:
                 new = engine.each(adopt, new, self.carry(engine.take(sent, senders), j), where=here)
             statistics = None if state.buffers is None else engine.rows(state.buffers[j + 1], senders)
             state = self.put(state, j, nodes, new, statistics)
-            if j and nodes is not None:
-                nodes = self.tree.children(j, nodes)
         return state, lambda workers: self.carry(engine.take(sent, self.tree.parents[0][workers]), 0)
-
-    def receivers(self, event: Spread) -> Any:
-        """The workers that a Spread reaches."""
-        nodes = event.children
-        for j in range(event.tier - 1, 0, -1):
-            nodes = None if nodes is None else self.tree.children(j, nodes)
-        return nodes
 
     def survey(self, state: State, event: Survey) -> State:
         engine, a = self.engine, self.at(event.t)
-        here = self.where(0, None, event.t)
-        means = self.computed(a.survey, state, state.tiers[0], here)
+        here, nodes = self.where(0, event.workers, event.t), event.workers
+        means = self.computed(a.survey, state, engine.take(state.tiers[0], nodes), here)
         for k in range(1, self.tree.tiers):
-            means = engine.mean(means, self.families(k - 1, None)[1])
+            nodes, families = self.families(k - 1, nodes)
+            means = engine.mean(means, families)
 
         def told(record: Any, tier: int) -> Any:
             answer = engine.take(means, np.zeros(self.tree.counts[tier], int))
@@ -231,5 +241,5 @@ def acts(events: Iterator[Event], *, fine: bool) -> Iterator[tuple[list[Event], 
 
 def _goes_on(last: Event, event: Step) -> bool:
     if isinstance(last, Spread):
-        return last.children is None and event.workers is None
+        return last.children is None and last.workers is None and event.workers is None
     return isinstance(last, Step) and event.workers is last.workers

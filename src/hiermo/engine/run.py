@@ -1,7 +1,7 @@
 """`hiermo.run`: an algorithm on a tree, for a problem, as a stream of states."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, Literal, get_args
 
@@ -10,10 +10,10 @@ import numpy as np
 from hiermo.core.algorithm import Algorithm
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import check_values
-from hiermo.core.plan import Event, Merge, Schedule, Setting, Step
-from hiermo.core.problem import Problem, computing, together
+from hiermo.core.plan import ClockLike, Event, Merge, Schedule, Setting, Step
+from hiermo.core.problem import Problem, computing, model_size, together
 from hiermo.core.record import of
-from hiermo.core.until import reached
+from hiermo.core.until import SIMULATED, reached
 from hiermo.engine.loop import Loop, begin
 from hiermo.engine.pernode import PerNode
 from hiermo.engine.stacked import Stacked
@@ -38,13 +38,15 @@ def run(
     until: Until | None = None,
     engine: str = "stacked",
     schedule: Schedule | None = None,
+    clock: ClockLike | None = None,
 ) -> Iterator[State]:
     """Train, and yield a state at every cloud merge (or edge merge, or iteration).
 
     `periods` is (tau, pi, ...), one per aggregating tier, lowest first. `iterations` counts from the beginning, also
     where the run goes on from the state `start`; from a cloud merge it may go on with other periods. `until` ends the
     run at the first cloud merge where its targets, `{"accuracy": 0.95}`, or a function of the state are met.
-    `schedule` gives the step size of each iteration.
+    `schedule` gives the step size of each iteration. A `clock` tells simulated seconds and bytes (`state.elapsed`), the
+    order in which asynchronous messages arrive, and who is absent; `until` may then name `simulated_seconds`.
 
     >>> import hiermo
     >>> tree = hiermo.Tree.regular(edges=2, workers_per_edge=1)
@@ -67,6 +69,7 @@ def run(
         until=until,
         engine=engine,
         schedule=schedule,
+        clock=clock,
     )
     # bound here and not in `check`, for what it warns of points to the line that called this function
     return _chosen(checked.prepared(algorithm.bind(checked.setting)))
@@ -85,6 +88,7 @@ def check(
     until: Until | None = None,
     engine: str = "stacked",
     schedule: Schedule | None = None,
+    clock: ClockLike | None = None,
 ) -> "Checked":
     """What `run` is given, refused where it is wrong."""
     periods = tuple(map(_plain, periods))
@@ -104,7 +108,7 @@ def check(
     check_iterations(iterations := _plain(iterations), periods, began)
 
     setting = Setting(tree, periods, iterations, seed, start=began)
-    return Checked(algorithm, tree, problem, setting, every, start, until, engine, schedule)
+    return Checked(algorithm, tree, problem, setting, every, start, until, engine, schedule, clock)
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,7 @@ class Checked:
     until: Until | None
     engine: str
     schedule: Schedule | None
+    clock: ClockLike | None
 
     def prepared(self, bound: Algorithm) -> "Prepared":
         setting, engine = self.setting, ENGINES[self.engine](together(self.problem))
@@ -128,7 +133,13 @@ class Checked:
         if state.periods != setting.periods:
             new = {"periods": setting.periods, "start": setting.start, "position": 0}
             state = State(**{**vars(state), **new})
-        return Prepared(loop, state, bound.plan(setting), self.every, self.until)
+        if self.clock is None:
+            return Prepared(loop, state, bound.plan(setting), self.every, self.until)
+        clock = self.clock.of_run(bound, setting, model_size(self.problem, setting.seed))
+        events = bound.plan(setting._replace(clock=clock) if clock.orders else setting)
+        # with other periods the plan begins anew, and time goes on
+        followed = clock.follow(events, self.start.elapsed if self.start and state is not self.start else None)
+        return Prepared(loop, state, followed, self.every, self.until, followed)
 
 
 @dataclass(frozen=True)
@@ -140,10 +151,15 @@ class Prepared:
     events: Iterator[Event]
     every: Every
     until: Until | None
+    followed: Any = None  # what a clock says of the events
 
     @property
     def fine(self) -> bool:
         return self.every == "iteration"
+
+    def told(self, now: State) -> State:
+        """The state with the time."""
+        return now if self.followed is None else replace(now, elapsed=self.followed.at(now.position))
 
     def judge(self, now: State, closing: bool) -> tuple[bool, bool]:
         """Whether a state is one of those asked for, and whether the run ends with it."""
@@ -160,7 +176,8 @@ def _plain(number: Any) -> Any:
 
 def _chosen(run: Prepared) -> Iterator[State]:
     states = run.loop.states(run.state, run.events, fine=run.fine)
-    for now, closing in _computed(states, run.loop.problem):
+    for found, closing in _computed(states, run.loop.problem):
+        now = run.told(found)
         wanted, stop = run.judge(now, closing)
         if wanted:
             yield now
@@ -181,7 +198,9 @@ def _computed(states: Iterator[tuple[State, bool]], problem: Problem) -> Iterato
 def _met(until: Until, state: State, problem: Problem) -> bool:
     if callable(until):
         return until(state)
-    return reached(until, problem.evaluate(state.model, state.model_buffers))
+    known = {} if state.elapsed is None else {SIMULATED: state.elapsed.seconds}
+    asked = set(until) - set(known)
+    return reached(until, known | (problem.evaluate(state.model, state.model_buffers) if asked else {}))
 
 
 def check_algorithm_values(algorithm: Any) -> None:

@@ -82,9 +82,10 @@ def _until_stretch(k: int, run: Prepared, course: Course, answer: Any) -> Iterat
         if isinstance(found, Stretch):
             yield found
             return
-        wanted, stop = run.judge(*found)
+        now = run.told(found[0])
+        wanted, stop = run.judge(now, found[1])
         if wanted:
-            yield found[0]
+            yield now
         if stop:
             return
 

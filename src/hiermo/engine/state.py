@@ -26,6 +26,7 @@ class State:
     periods: tuple[int, ...]
     seed: int
     event: Event | None = None  # the last one
+    elapsed: Any = None  # simulated seconds, bytes and worker-steps so far, where the run has a clock
 
     @property
     def model(self) -> Any:

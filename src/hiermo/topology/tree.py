@@ -98,6 +98,17 @@ class Tree:
         """Indices, in the tier below, of the children of `nodes` of `tier`."""
         return np.flatnonzero(np.isin(self.parents[tier - 1], nodes))
 
+    def ancestors(self, tier: int, workers: Any) -> Index:
+        """Indices, in `tier`, of the nodes above some workers; in tier 0 the workers themselves.
+
+        >>> Tree.regular(edges=3, workers_per_edge=2).ancestors(1, [0, 4, 5]).tolist()
+        [0, 2]
+        """
+        nodes = np.asarray(workers)
+        for parents in self.parents[:tier]:
+            nodes = np.unique(parents[nodes])
+        return nodes
+
     @property
     def groups(self) -> list[list[int]]:
         """The workers of each edge, or on two tiers of the cloud: what `from_groups` takes."""

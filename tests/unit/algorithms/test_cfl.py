@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from helpers import ENGINES, ROUNDING, difference, models
-from hiermo import CFL, Tree, run
+from hiermo import CFL, Clock, Delays, Tree, run
 from hiermo.algorithms.cfl import Stamped
 from hiermo.core.plan import Merge, Setting, Spread, Step
+from hiermo.core.problem import ModelSize
 from hiermo.engine.loop import Loop, begin
 from hiermo.engine.run import ENGINES as KINDS
 
@@ -16,6 +17,29 @@ SETTING = Setting(TREE, periods=(2, 2), iterations=40, seed=3)
 
 def setting(**changes):
     return SETTING._replace(**changes)
+
+
+def paced(pace):
+    """Delays with which an iteration takes this long under each edge, and nothing else takes any time."""
+    workers = TREE.parents[0].tolist()
+    devices = [{"nodes": [f"worker {i}"], "compute": pace[ell]} for i, ell in enumerate(workers)]
+    return Clock(Delays.of_table({"device": devices}))
+
+
+def timed(pace=None, **changes):
+    """A setting with edges of these speeds."""
+    plain = setting(**changes)
+    return plain if pace is None else plain._replace(clock=paced(pace).of_run(CFL().bind(plain), plain, ModelSize(1)))
+
+
+def by_time(pace, iterations):
+    """The edges in the order of their arrivals every 4 iterations, until the workers have made `iterations` each."""
+    sizes, done, found = [len(group) for group in by_hand.GROUPS], 0, []
+    for _, ell in sorted((p * pace[ell], ell) for p in range(1, 100) for ell in range(3)):
+        if done < iterations * sum(sizes):
+            found.append(ell)
+            done += 4 * sizes[ell]
+    return found
 
 
 def arrivals(algorithm, setting):
@@ -98,9 +122,9 @@ def test_a_fixed_order_is_that_of_the_edges_whatever_the_seed():
 @pytest.mark.parametrize("schedule", ["async", "sequential"])
 def test_the_plan_of_a_longer_run_begins_with_that_of_a_shorter(schedule, order, pace):
     algorithm = CFL(schedule=schedule, order=order)
-    long = list(algorithm.plan(setting(pace=pace)))
+    long = list(algorithm.plan(timed(pace)))
     for iterations in range(4, 40, 4):
-        short = list(algorithm.plan(setting(pace=pace, iterations=iterations)))
+        short = list(algorithm.plan(timed(pace, iterations=iterations)))
         assert long[: len(short)] == short
     assert len(short) < len(long)
 
@@ -109,13 +133,16 @@ def test_the_plan_of_a_longer_run_begins_with_that_of_a_shorter(schedule, order,
 @pytest.mark.parametrize("schedule", ["async", "sequential"])
 def test_every_worker_counts_its_own_iterations_without_a_gap(schedule, pace):
     seen = {i: [] for i in range(6)}
-    for event in CFL(schedule=schedule).plan(setting(pace=pace)):
+    for event in CFL(schedule=schedule).plan(timed(pace)):
         if isinstance(event, Step):
             for i in event.workers:
                 seen[i].append(event.t)
-    for i, found in seen.items():
-        edge = TREE.parents[0][i]
-        assert found == list(range(1, 40 // (4 * pace[edge] if pace else 4) * 4 + 1))
+    times = [40] * 6
+    if pace and schedule == "async":  # edges that take turns do so at any speed
+        order = by_time(pace, 40)
+        times = [4 * order.count(ell) for ell in TREE.parents[0]]
+        assert sum(times) >= 40 * 6 > sum(times) - 4 * len(by_hand.GROUPS[order[-1]])
+    assert [seen[i] for i in range(6)] == [list(range(1, n + 1)) for n in times]
 
 
 def test_async_pulls_after_merging_and_sequential_before_training():
@@ -138,16 +165,28 @@ def test_a_run_follows_the_random_order(schedule, engine):
     assert difference(models(found), expected) < ROUNDING
 
 
-SLOWER = [0, 0, 1, 0, 2, 0, 1, 0, 0, 1, 2]  # edges that arrive every 4, 8 and 12 iterations, until 24
+SLOWER = by_time((1, 2, 3), 24)
 
 
 def test_a_slow_edge_arrives_less_often():
-    assert arrivals(CFL(order="fixed"), setting(iterations=24, pace=(1, 2, 3))) == SLOWER
+    assert SLOWER[:11] == [0, 0, 1, 0, 2, 0, 1, 0, 0, 1, 2]  # every 4, 8 and 12 iterations, until 24
+    assert arrivals(CFL(order="fixed"), timed((1, 2, 3), iterations=24)) == SLOWER
+
+
+def test_messages_take_their_time_too():
+    """Edge 0 computes for 4 s and needs 7 s there and back to the cloud, edge 1 computes for 8 s and is next to it."""
+    table = {"theta_w": 2.0, "device": [{"nodes": ["workers 0-5"], "compute": 1.0}]}
+    table["device"].append({"nodes": ["edge 0"], "link": 7.0})
+    plain = setting(iterations=8)
+    clock = Clock(Delays.of_table(table)).of_run(CFL().bind(plain), plain, ModelSize(1))
+    found = arrivals(CFL(order="fixed"), plain._replace(clock=clock))
+    # edges 1 and 2 arrive at 4, 8, 12, ...; edge 0 pulls at 3.5 and arrives at 3.5 + 4 + 3.5 = 11
+    assert found[:7] == [1, 2, 1, 2, 0, 1, 2]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_slow_edge_is_stale(engine):
-    where = setting(iterations=24, pace=(1, 2, 3))
+    where = timed((1, 2, 3), iterations=24)
     algorithm = CFL(eta=0.07, order="fixed", a=2).bind(where)
     loop = Loop(algorithm, TREE, PROBLEM, KINDS[engine](), seed=3)
     start = begin(algorithm, TREE, PROBLEM, loop.engine, where)
@@ -155,6 +194,16 @@ def test_a_slow_edge_is_stale(engine):
     found = [state.model for state in states if isinstance(state.event, Merge) and state.event.tier == 2]
     assert difference(found, list(by_hand.cfl(2, 2, 1, eta=0.07, a=2, orders=[SLOWER]))) < ROUNDING
     assert difference(found, list(by_hand.cfl(2, 2, 1, eta=0.07, a=5, orders=[SLOWER]))) > 1e-2
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_run_with_a_clock_goes_by_its_time(engine):
+    options = {"periods": (2, 2), "iterations": 24, "seed": 3, "engine": engine, "clock": paced((1, 2, 3))}
+    states = list(run(CFL(eta=0.07, order="fixed", a=2), TREE, PROBLEM, **options))
+    assert difference(models(states), list(by_hand.cfl(2, 2, 1, eta=0.07, a=2, orders=[SLOWER]))) < ROUNDING
+    arrived = [state.elapsed.seconds for state in states]
+    assert arrived == sorted(arrived) and arrived[:5] == [4, 8, 8, 12, 12]
+    assert states[-1].elapsed.steps >= 24 * 6 > states[-2].elapsed.steps
 
 
 def test_one_state_per_arrival():

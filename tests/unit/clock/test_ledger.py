@@ -97,5 +97,5 @@ def test_a_survey_on_three_tiers_is_counted_on_every_link():
     setting = Setting(UNEQUAL, (2, 2), 4)
     low, high = count(Deep(), setting)
     # link 0: two merges up, one survey up; down: two spreads of x and m, one answer
-    assert low == Link(Load(6 * 3, 6 * 3, 0), Load(6 * 3, 6 * (2 * 2 + 1), 0))
-    assert high == Link(Load(3 * 2, 3 * 2, 0), Load(3 * 2, 3 * (2 + 1), 0))
+    assert low == Link(Load(6 * 3, 6 * 3, 0, models=6 * 2), Load(6 * 3, 6 * (2 * 2 + 1), 0, models=6 * 2))
+    assert high == Link(Load(3 * 2, 3 * 2, 0, models=3), Load(3 * 2, 3 * (2 + 1), 0, models=3))

@@ -30,7 +30,7 @@ def test_orders_are_those_one_by_one(seed, paths, n):
 
 
 def test_a_number_of_fewer_words(monkeypatch):
-    monkeypatch.setattr(randomness, "_digest", lambda *path: bytes(4) + bytes(range(28)))
+    monkeypatch.setattr(randomness, "digest", lambda *path: bytes(4) + bytes(range(28)))
     assert orders(0, "name", [(1, 2)], 9).tolist() == [order(0, "name", 1, 2, n=9).tolist()]
 
 

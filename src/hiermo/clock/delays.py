@@ -1,0 +1,256 @@
+"""Delays: how long iterations, merges and messages take, as a recipe's `[delays]`, a file or a built-in profile says.
+
+The letters of the paper are per tier: theta_w, theta_e, theta_c (an iteration, a merge at an edge, at the cloud) and
+phi_w2e, phi_e2c, phi_w2c (a message there and back). A `device` is a class of nodes, or one node, with its own.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+import tomllib
+from typing import Any, NamedTuple
+
+from hiermo.clock.nodes import WAYS, Nodes, named_nodes
+from hiermo.clock.sources import Constant, scaled
+from hiermo.clock.traces import LETTERS, read_trace
+from hiermo.clock.values import Speed, Way, both_ways, parse_link, parse_source
+from hiermo.core.errors import UserError
+from hiermo.core.parameter import suggestion
+from hiermo.topology.tree import Tree
+
+PAPER = "paper"  # the profile that is used where nothing else is said
+DEVICE_KEYS = ("name", "nodes", "compute", "link", "cloud_link")
+KEYS = ("profile", "trace", "sha256", *LETTERS, "device")
+ROLES = ("compute", "up", "down", "cloud-up", "cloud-down")
+
+
+class Rule(NamedTuple):
+    """What some nodes take for something; a later rule goes before an earlier one."""
+
+    nodes: Nodes
+    role: str  # one of ROLES; a link is that of its lower end
+    value: Any  # a Source or a Speed for computing, a Way for messages
+
+
+@dataclass(frozen=True)
+class Delays:
+    """What was said, and what it means for any tree.
+
+    >>> delays = parse_delays({"theta_w": 0.1, "phi_w2e": {"kind": "lognormal", "mean": 0.5, "cv": 0.3}})
+    >>> delays.of("worker", "compute"), delays.of("edge", "compute")
+    (Constant(seconds=0.1), Constant(seconds=0.0))
+    """
+
+    name: str
+    table: dict[str, Any] = field(default_factory=dict)  # as a recipe says it
+    rules: tuple[Rule, ...] = ()
+    missing: tuple[str, ...] = ()  # letters of which a trace has no samples: they count as 0
+
+    @staticmethod
+    def load(name: str) -> "Delays":
+        """A built-in profile by name, or a file: TOML, or a trace in CSV or Parquet."""
+        return load_delays(name)
+
+    @staticmethod
+    def of_table(table: dict[str, Any]) -> "Delays":
+        """As a recipe's `[delays]` says it."""
+        return parse_delays(table, name="a table")
+
+    def of(self, tier: str, role: str) -> Any:
+        """What all nodes of a tier have in common."""
+        found = [rule.value for rule in self.rules if rule.nodes == Nodes(tier) and rule.role == role]
+        return found[-1] if found else Constant(0.0) if role == "compute" else Way()
+
+    def at_means(self) -> "Delays":
+        """The same with every delay at its mean."""
+
+        def mean(value: Any) -> Any:
+            if isinstance(value, Speed):
+                return replace(value, cv=0.0)
+            if isinstance(value, Way):
+                return value._replace(latency=Constant(value.latency.mean), per_byte=Constant(value.per_byte.mean))
+            return Constant(value.mean)
+
+        rules = tuple(rule._replace(value=mean(rule.value)) for rule in self.rules)
+        return replace(self, name=f"{self.name}, at its means", rules=rules)
+
+    def check(self, tree: Tree) -> None:
+        """Refuses nodes that the tree does not have."""
+        for rule in self.rules:
+            rule.nodes.check(tree, "delays")
+
+
+def parse_delays(raw: Any, folders: Sequence[Path] = (), name: str = "the recipe's [delays]") -> Delays:
+    """A table as TOML gives it; every fault is one sentence that names its key. Files are looked for in `folders`."""
+    if not isinstance(raw, dict):
+        raise UserError(f"delays must be a table, not {raw!r}")
+    faults = [f"delays.{key} is not a key of [delays]{suggestion(key, KEYS)}" for key in raw if key not in KEYS]
+    table: dict[str, Any] = dict(raw)
+    rules: list[Rule] = []
+    missing: tuple[str, ...] = ()
+    if "profile" in raw:
+        rules += list(profile(str(raw["profile"])).rules)
+    if "sha256" in raw and "trace" not in raw:
+        faults.append("delays.sha256 goes with delays.trace")
+    devices = [device for device in _devices(raw.get("device", []), faults) if isinstance(device, dict)]
+    if "trace" in raw:
+        path = _located(str(raw["trace"]), folders)
+        table |= {"trace": str(path), "sha256": _fingerprint(path, raw.get("sha256"))}
+        rules += _of_trace(path, devices)
+        missing = () if "profile" in raw else _missing(rules, raw)
+    for letter, (tier, kind) in LETTERS.items():
+        if letter in raw:
+            rules += _caught(faults, _rules, Nodes(tier), kind, raw[letter], f"delays.{letter}")
+    rules += _of_devices(devices, faults)
+    if faults:
+        raise UserError("\n".join(faults))
+    return Delays(name, table, tuple(rules), missing)
+
+
+def load_delays(name: str) -> Delays:
+    """A built-in profile by name, or a file: TOML, or a trace in CSV or Parquet."""
+    path = Path(name).expanduser()
+    if name in profiles() and not path.is_file():
+        return replace(profile(name), table={"profile": name})
+    if not path.is_file():
+        raise UserError(f"--delays {name}: there is no such file, nor a built-in profile{suggestion(name, profiles())}")
+    if path.suffix.lower() != ".toml":
+        return parse_delays({"trace": str(path.resolve())}, name=path.name)
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        return parse_delays(raw.get("delays", raw), (path.resolve().parent,), path.name)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path}: not valid TOML: {error}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read: {error}") from None
+    except UserError as error:
+        raise UserError("\n".join(f"{path}: {line}" for line in str(error).splitlines())) from None
+
+
+def profiles() -> dict[str, str]:
+    """The built-in ones: name -> what it is."""
+    return {name: str(table.get("description", "")) for name, table in _profiles().items()}
+
+
+def profile(name: str) -> Delays:
+    found = _profiles().get(name)
+    if found is None:
+        raise UserError(f"delays.profile: there is no profile '{name}'{suggestion(name, _profiles())}")
+    table = {key: value for key, value in found.items() if key != "description"}
+    return parse_delays(table, name=f"the built-in profile '{name}', estimates")
+
+
+def _profiles() -> dict[str, dict[str, Any]]:
+    folder = Path(str(files("hiermo"))) / "clock" / "profiles"
+    return {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.toml"))}
+
+
+def _rules(nodes: Nodes, kind: str, value: Any, at: str) -> list[Rule]:
+    if kind == "compute":
+        return [Rule(nodes, "compute", parse_source(value, at, speed=True))]
+    up, down = parse_link(value, at)
+    direct = "cloud-" if kind.startswith("cloud") else ""
+    return [Rule(nodes, f"{direct}up", up), Rule(nodes, f"{direct}down", down)]
+
+
+def _caught(faults: list[str], make: Any, *words: Any) -> Any:
+    try:
+        return make(*words)
+    except UserError as error:
+        faults.append(str(error))
+        return []
+
+
+def _devices(listed: Any, faults: list[str]) -> list[Any]:
+    if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+        faults.append("delays.device must be tables, each as [[delays.device]]")
+        return []
+    for k, device in enumerate(listed):
+        at = _called(device, k)
+        faults += [
+            f"{at}.{key} is not a key of a device{suggestion(key, DEVICE_KEYS)}"
+            for key in device
+            if key not in DEVICE_KEYS
+        ]
+        nodes = device.get("nodes", [])
+        if not isinstance(nodes, list) or not all(isinstance(each, str) and named_nodes(each) for each in nodes):
+            faults.append(f"{at}.nodes: {WAYS}, in a list, not {nodes!r}")
+    return listed
+
+
+def _called(device: dict[str, Any], k: int) -> str:
+    return f"delays.device.{device.get('name', k)}"
+
+
+def _of_devices(devices: Sequence[dict[str, Any]], faults: list[str]) -> list[Rule]:
+    """Classes with `nodes` have those; the others take turns among the workers."""
+    found = []
+    for device, (k, nodes) in zip(devices, _places(devices), strict=True):
+        if any("nodes" in fault for fault in faults):
+            continue
+        for key, kind in (("compute", "compute"), ("link", "both"), ("cloud_link", "cloud-both")):
+            for place in nodes if key in device else ():
+                found += _caught(faults, _rules, place, kind, device[key], f"{_called(device, k)}.{key}")
+    return found
+
+
+def _places(devices: Sequence[dict[str, Any]]) -> Iterable[tuple[int, list[Nodes]]]:
+    turns = [k for k, device in enumerate(devices) if not device.get("nodes")]
+    for k, device in enumerate(devices):
+        if k in turns:
+            yield k, [Nodes("worker", every=len(turns), offset=turns.index(k))]
+        else:
+            yield k, [nodes for each in device["nodes"] if (nodes := named_nodes(each)) is not None]
+
+
+def _of_trace(path: Path, devices: Sequence[dict[str, Any]]) -> list[Rule]:
+    trace = read_trace(path)
+    labels = dict.fromkeys(node for node, _ in trace)
+    known = {
+        device["name"]: nodes for device, (_, nodes) in zip(devices, _places(devices), strict=True) if "name" in device
+    }
+    classes = [label for label in labels if named_nodes(label) is None and label not in known]
+    for k, label in enumerate(classes):  # classes that nobody placed take turns among the workers
+        known[label] = [Nodes("worker", every=len(classes), offset=k)]
+    found = []
+    for (label, kind), measured in trace.items():
+        single = named_nodes(label)
+        for nodes in known[label] if single is None else [single]:
+            found += _measured_rules(nodes, kind, measured)
+    # what is said of one node goes before what is said of all
+    return sorted(found, key=lambda rule: (rule.nodes.every > 1) + 2 * (rule.nodes.first is not None))
+
+
+def _measured_rules(nodes: Nodes, kind: str, measured: Any) -> list[Rule]:
+    if kind == "compute":
+        return [Rule(nodes, kind, measured.latency)]
+    direct = "cloud-" if kind.startswith("cloud-") else ""
+    way = Way(measured.latency, measured.per_byte)
+    if kind.endswith("both"):
+        half = Way(scaled(way.latency, 0.5), scaled(way.per_byte, 0.5))
+        up, down = both_ways(half)
+        return [Rule(nodes, f"{direct}up", up), Rule(nodes, f"{direct}down", down)]
+    return [Rule(nodes, kind, way)]
+
+
+def _missing(rules: Sequence[Rule], raw: dict[str, Any]) -> tuple[str, ...]:
+    """Letters that neither the trace nor the table beside it speaks of; phi_w2c can be had from the other two."""
+    had = {(str(rule.nodes.tier), "compute" if rule.role == "compute" else "both") for rule in rules}
+    return tuple(letter for letter, of in LETTERS.items() if of not in had and letter not in (*raw, "phi_w2c"))
+
+
+def _located(name: str, folders: Sequence[Path]) -> Path:
+    given = Path(name).expanduser()
+    for place in (*(folder / given for folder in folders), given):
+        if place.is_file():
+            return place.resolve()
+    raise UserError(f"delays.trace: there is no file {name}")
+
+
+def _fingerprint(path: Path, expected: Any) -> str:
+    found = sha256(path.read_bytes()).hexdigest()
+    if expected is not None and expected != found:
+        raise UserError(f"delays.trace: {path} has changed since delays.sha256 was written; a run goes on with its own")
+    return found
