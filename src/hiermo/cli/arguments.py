@@ -12,4 +12,13 @@ Settings = Annotated[
     typer.Option("-s", "--set", metavar="KEY=VALUE", help="Change a key of the recipe, as in -s periods.tau=20."),
 ]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed; short for -s train.seed=N.")]
+DelaysFile = Annotated[
+    str | None,
+    typer.Option(
+        "--delays",
+        metavar="FILE",
+        help="Delays of the network: TOML, a trace in CSV or Parquet, or a built-in profile by name; "
+        "else those of the recipe, else the profile 'paper'.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

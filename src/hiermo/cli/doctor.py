@@ -18,9 +18,10 @@ def doctor(
 
     from hiermo._version import __version__
     from hiermo.core.parameter import faults
+    from hiermo.core.units import human
     from hiermo.data.directory import data_directory
     from hiermo.data.sources import SOURCES
-    from hiermo.experiment.memory import available_bytes, human
+    from hiermo.experiment.memory import available_bytes
     from hiermo.experiment.provenance import LIBRARIES, cpu_name, library_version
     from hiermo.problems.choice import RULE
 

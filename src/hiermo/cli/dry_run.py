@@ -21,15 +21,13 @@ def show_plan(recipe: Recipe, as_json: bool) -> None:
         return
     console = Console(highlight=False)
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    for key in ("tree", "data", "model", "parameters", "gradients", "memory"):
+    for key in ("tree", "data", "model", "parameters", "gradients", "memory", "delays"):
         table.add_row(key, f"{told[key]:,}" if isinstance(told[key], int) else str(told[key]))
     console.print(table)
     runs = Table(title="runs", title_justify="left")
     runs.add_column("algorithm")
-    for name in ("iterations", "rounds", "messages", "sent", "time here"):
+    for name in ("iterations", "rounds", "messages", "sent", "simulated", "time here"):
         runs.add_column(name, justify="right")
-    if recipe.delays is not None:
-        runs.add_column(r"by \[delays]", justify="right")
     for run in told["runs"]:
         runs.add_row(
             escape(run["label"]),
@@ -37,7 +35,7 @@ def show_plan(recipe: Recipe, as_json: bool) -> None:
             str(run["cloud_rounds"]),
             f"{run['messages']:,}",
             run["traffic"],
+            f"{run['simulated_seconds']:,.1f} s",
             f"about {run['seconds']:.1f} s",
-            *([] if recipe.delays is None else [f"{run['simulated_seconds']:.1f} s"]),
         )
     console.print(runs)

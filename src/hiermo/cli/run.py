@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hiermo.cli.arguments import AsJson, RecipeName, Seed, Settings
+from hiermo.cli.arguments import AsJson, DelaysFile, RecipeName, Seed, Settings
 
 
 def run(
@@ -16,6 +16,7 @@ def run(
         Path | None, typer.Option(help="Run directory; with several algorithms, the folder of their directories.")
     ] = None,
     seed: Seed = None,
+    delays: DelaysFile = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Tell what would be run, and how long it would take.")
     ] = False,
@@ -25,7 +26,7 @@ def run(
     from hiermo.core.errors import UserError
     from hiermo.experiment import recipe_file
 
-    chosen = recipe_file.load(recipe, settings or (), seed)
+    chosen = recipe_file.load(recipe, settings or (), seed, delays)
     if dry_run:
         from hiermo.cli.dry_run import show_plan
 

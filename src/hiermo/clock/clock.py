@@ -65,12 +65,14 @@ class Clock:
 
     def of_run(self, algorithm: Algorithm, setting: Setting, model: ModelSize) -> "RunClock":
         """`algorithm` is bound."""
-        if type(algorithm).plan is not Algorithm.plan:
-            self._check_own_plan(type(algorithm).__name__)
+        self.check_plan(algorithm)
         return RunClock(self, algorithm, setting, model)
 
-    def _check_own_plan(self, name: str) -> None:
+    def check_plan(self, algorithm: Algorithm) -> None:
         """A plan of its own counts iterations per edge, and has no cloud rounds in which all take part."""
+        if type(algorithm).plan is Algorithm.plan:
+            return
+        name = type(algorithm).__name__
         if any(each.iterations is not None for each in self.absence.spells):
             raise UserError(f"absence.away: {name} has no common iterations: give seconds = [from, until]")
         for key in ("edge_drop_out", "cloud_deadline_s"):

@@ -22,7 +22,7 @@ from hiermo.topology.tree import Tree
 
 PAPER = "paper"  # the profile that is used where nothing else is said
 DEVICE_KEYS = ("name", "nodes", "compute", "link", "cloud_link")
-KEYS = ("profile", "trace", "sha256", *LETTERS, "device")
+KEYS = ("name", "profile", "trace", "sha256", *LETTERS, "device")
 ROLES = ("compute", "up", "down", "cloud-up", "cloud-down")
 
 
@@ -63,6 +63,10 @@ class Delays:
         found = [rule.value for rule in self.rules if rule.nodes == Nodes(tier) and rule.role == role]
         return found[-1] if found else Constant(0.0) if role == "compute" else Way()
 
+    def __str__(self) -> str:
+        lacks = f" (no samples of {', '.join(self.missing)}: taken for 0 s)" if self.missing else ""
+        return self.name + lacks
+
     def at_means(self) -> "Delays":
         """The same with every delay at its mean."""
 
@@ -86,6 +90,8 @@ def parse_delays(raw: Any, folders: Sequence[Path] = (), name: str = "the recipe
     """A table as TOML gives it; every fault is one sentence that names its key. Files are looked for in `folders`."""
     if not isinstance(raw, dict):
         raise UserError(f"delays must be a table, not {raw!r}")
+    if not isinstance(raw.get("name", ""), str):
+        raise UserError(f"delays.name must be a text, not {raw['name']!r}")
     faults = [f"delays.{key} is not a key of [delays]{suggestion(key, KEYS)}" for key in raw if key not in KEYS]
     table: dict[str, Any] = dict(raw)
     rules: list[Rule] = []
@@ -106,21 +112,24 @@ def parse_delays(raw: Any, folders: Sequence[Path] = (), name: str = "the recipe
     rules += _of_devices(devices, faults)
     if faults:
         raise UserError("\n".join(faults))
-    return Delays(name, table, tuple(rules), missing)
+    return Delays(str(raw.get("name", name)), table, tuple(rules), missing)
 
 
 def load_delays(name: str) -> Delays:
     """A built-in profile by name, or a file: TOML, or a trace in CSV or Parquet."""
     path = Path(name).expanduser()
     if name in profiles() and not path.is_file():
-        return replace(profile(name), table={"profile": name})
+        return replace(profile(name), table={"profile": name, "name": profile(name).name})
     if not path.is_file():
         raise UserError(f"--delays {name}: there is no such file, nor a built-in profile{suggestion(name, profiles())}")
     if path.suffix.lower() != ".toml":
-        return parse_delays({"trace": str(path.resolve())}, name=path.name)
+        return parse_delays({"name": path.name, "trace": str(path.resolve())})
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
-        return parse_delays(raw.get("delays", raw), (path.resolve().parent,), path.name)
+        table = raw.get("delays", raw)
+        return parse_delays(
+            {"name": path.name, **table} if isinstance(table, dict) else table, (path.resolve().parent,)
+        )
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{path}: not valid TOML: {error}") from None
     except (OSError, UnicodeDecodeError) as error:

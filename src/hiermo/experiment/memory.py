@@ -5,6 +5,7 @@ import psutil
 
 from hiermo.core.errors import UserError
 from hiermo.core.record import of
+from hiermo.core.units import human
 from hiermo.data.dataset import Dataset
 from hiermo.experiment.part import Part
 from hiermo.experiment.recipe import Recipe
@@ -43,11 +44,3 @@ def check_memory(recipe: Recipe, d: int, dataset: Dataset) -> None:
             f"this run needs about {human(need)} of memory and {human(have)} are free: "
             f"{recipe.tree.build().n_workers} workers (tree) hold a model of {d:,} parameters (model) each"
         )
-
-
-def human(size_bytes: float) -> str:
-    unit = "B"
-    for larger in ("KiB", "MiB", "GiB", "TiB"):
-        if size_bytes >= 1024:
-            size_bytes, unit = size_bytes / 1024, larger
-    return f"{size_bytes:.0f} {unit}" if size_bytes >= 100 else f"{size_bytes:.3g} {unit}"

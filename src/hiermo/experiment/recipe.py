@@ -11,19 +11,22 @@ from typing import Any
 import warnings
 
 from hiermo.algorithms import ALGORITHMS
+from hiermo.clock.absence import Absence
+from hiermo.clock.clock import Clock
+from hiermo.clock.delays import Delays, parse_delays
 from hiermo.core.algorithm import Algorithm
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import options, suggestion
-from hiermo.core.plan import Merge, Setting
+from hiermo.core.plan import Setting
 from hiermo.core.registry import Registry
 from hiermo.core.schedule import SCHEDULES
+from hiermo.core.until import SIMULATED
 from hiermo.data.partition import PARTITIONS
 from hiermo.data.sources import SOURCES
 from hiermo.engine.run import check_iterations
 from hiermo.experiment.faults import Faults
 from hiermo.experiment.part import Part, label_of, labelled, named, part_of
 from hiermo.experiment.tables import (
-    DelaysTable,
     EngineTable,
     EvaluateTable,
     InputTable,
@@ -56,7 +59,8 @@ class Recipe:
     train: TrainTable
     evaluate: EvaluateTable
     engine: EngineTable
-    delays: DelaysTable | None
+    delays: Delays | None
+    absence: Absence
     schedule: Part
     algorithms: tuple[Part, ...]
     import_from: tuple[str, ...] = field(default=())  # folders that import paths are looked for in
@@ -80,14 +84,8 @@ class Recipe:
             warnings.simplefilter("ignore")  # the run itself will warn
             return part.made.bind(setting), setting
 
-    def cloud_rounds(self, part: Part) -> int:
-        """Merges at the cloud in the whole run; an asynchronous algorithm has one per arrival."""
-        algorithm, setting = self.bound(part)
-        root = len(setting.tree.counts) - 1
-        return sum(isinstance(event, Merge) and event.tier == root for event in algorithm.plan(setting))
 
-
-TABLES = ("data", "input", "model", "tree", "periods", "train", "evaluate", "engine", "delays", "algorithm")
+TABLES = ("data", "input", "model", "tree", "periods", "train", "evaluate", "engine", "delays", "absence", "algorithm")
 KEYS = ("format", "name", "description", "import_from", *TABLES)
 
 
@@ -138,7 +136,8 @@ def parse(raw: dict[str, Any], name: str = "", folders: Sequence[Path] = ()) -> 
         "train": said.make(TrainTable, "train", {"train": _without(raw.get("train", {}), "schedule")}),
         "evaluate": said.make(EvaluateTable, "evaluate", raw),
         "engine": said.make(EngineTable, "engine", raw),
-        "delays": said.make(DelaysTable, "delays", raw) if "delays" in raw else None,
+        "delays": _delays(said, raw, search),
+        "absence": said.make(Absence, "absence", raw),
     }
     made["periods"] = _periods(said, raw, made["tree"])
     parts = [p for p in (source, partition, edges, model, schedule, *algorithms) if p is not None]
@@ -191,6 +190,7 @@ def check_together(recipe: Any, said: "Faults") -> None:
     samples = None if recipe.source is None else getattr(recipe.source.made, "samples", None)
     if samples is not None and tree.n_workers > samples:
         said.add("tree", f"has {tree.n_workers} workers, more than the {samples} samples of data.source")
+    _check_clock(recipe, tree, said)
     for part in recipe.algorithms:
         needs = part.made.tiers
         if needs is not None and needs != recipe.placed(part)[0].tiers:
@@ -199,6 +199,18 @@ def check_together(recipe: Any, said: "Faults") -> None:
     labels = [part.label for part in recipe.algorithms]
     for label in sorted({label for label in labels if labels.count(label) > 1}):
         said.add("algorithm", f"two algorithms are called '{label}': give each a label of its own", joint=":")
+
+
+def _check_clock(recipe: Any, tree: Tree, said: "Faults") -> None:
+    for check in (recipe.delays, recipe.absence):
+        try:
+            if check is not None:
+                check.check(tree)
+                for part in recipe.algorithms:
+                    Clock(recipe.delays or Delays(""), recipe.absence or Absence()).check_plan(part.made)
+        except UserError as error:
+            if str(error) not in said.faults:
+                said.faults.append(str(error))
 
 
 def _built(table: TreeTable, said: "Faults") -> Tree | None:
@@ -216,6 +228,7 @@ def _check_until(recipe: Any, said: "Faults") -> None:
         return
     known = [prefix + name for prefix in ("", "train_") for name in ("loss", "accuracy")]
     known += [f"{m}_{w}_{each}" for each in recipe.evaluate.per for m in known[:2] for w in ("worst", "spread")]
+    known.append(SIMULATED)
     for metric in recipe.train.until or {}:
         if metric not in known:
             said.add("train.until", f"there is no metric '{metric}'{suggestion(metric, known)}", joint=":")
@@ -234,6 +247,16 @@ def _periods(said: Faults, raw: dict[str, Any], tree: TreeTable | None) -> tuple
         return tuple(given)
     table = said.make(PeriodsTable, "periods", raw)
     return () if table is None else (table.tau,) if table.pi is None else (table.tau, table.pi)
+
+
+def _delays(said: Faults, raw: dict[str, Any], folders: Sequence[Path]) -> Delays | None:
+    if "delays" not in raw:
+        return None
+    try:
+        return parse_delays(raw["delays"], folders)
+    except UserError as error:
+        said.faults += str(error).splitlines()
+        return None
 
 
 def _without(table: Any, key: str) -> Any:
@@ -267,7 +290,8 @@ def to_dict(recipe: Recipe) -> dict[str, Any]:
         },
         "evaluate": asdict(recipe.evaluate),
         "engine": asdict(recipe.engine),
-        "delays": asdict(recipe.delays) if recipe.delays else None,
+        "delays": recipe.delays.table if recipe.delays else None,
+        "absence": asdict(recipe.absence) if not recipe.absence.nobody else None,
         "algorithm": [{"name": p.name, "label": p.label, **p.values()} for p in recipe.algorithms],
     }
     if len(recipe.periods) <= 2:

@@ -10,6 +10,7 @@ from typing import Any
 import tomli_w
 
 from hiermo.algorithms import ALGORITHMS
+from hiermo.clock.delays import load_delays
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import options, suggestion
 from hiermo.experiment.part import label_of, named
@@ -35,8 +36,8 @@ def find(name: str) -> Path:
     raise UserError(f"there is no recipe '{name}', neither a file nor a shipped one{suggestion(name, known)}")
 
 
-def load(name: str, settings: Iterable[str] = (), seed: int | None = None) -> Recipe:
-    """Read, change, validate; errors name the file."""
+def load(name: str, settings: Iterable[str] = (), seed: int | None = None, delays: str | None = None) -> Recipe:
+    """Read, change, validate; errors name the file. `delays` goes before those of the recipe."""
     path = find(name)
     raw = read(path)
     folders = (path.resolve().parent, Path.cwd())
@@ -44,6 +45,8 @@ def load(name: str, settings: Iterable[str] = (), seed: int | None = None) -> Re
         override(raw, setting, searched(raw, folders))
     if seed is not None:
         override(raw, f"train.seed={seed}")
+    if delays is not None:
+        raw["delays"] = load_delays(delays).table
     return checked(raw, path, path.stem, folders)
 
 

@@ -101,15 +101,3 @@ class EngineTable:
     convolutions: Literal["fast", "direct"] = "fast"  # with fewer multiplications where that is possible; or torch's
     threads: Count | None = None  # as many as torch would use
     checkpoint_s: Seconds = 10.0  # at least this long between two checkpoints
-
-
-@dataclass(frozen=True, kw_only=True)
-class DelaysTable:
-    """`[delays]`: mean delays in seconds, in the paper's letters; a communication delay is up plus down."""
-
-    theta_w: Seconds = 0.0  # one iteration of a worker
-    theta_e: Seconds = 0.0  # one merge at an edge
-    theta_c: Seconds = 0.0  # one merge at the cloud
-    phi_w2e: Seconds = 0.0  # worker to edge and back
-    phi_e2c: Seconds = 0.0  # edge to cloud and back
-    phi_w2c: Seconds = 0.0  # worker to cloud and back, for two-tier algorithms

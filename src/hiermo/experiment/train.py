@@ -12,10 +12,13 @@ import warnings
 
 import numpy as np
 
+from hiermo.clock.clock import Elapsed
+from hiermo.clock.ledger import link_names
 from hiermo.core.errors import Diverged, UserError
 from hiermo.core.files import write_json
+from hiermo.core.problem import model_size
 from hiermo.core.schedule import eta_of
-from hiermo.core.until import reached
+from hiermo.core.until import SIMULATED, reached
 from hiermo.engine.run import run
 from hiermo.engine.state import State, from_arrays, to_arrays
 from hiermo.experiment import checkpoint
@@ -23,12 +26,15 @@ from hiermo.experiment.assemble import tensors
 from hiermo.experiment.provenance import now, provenance
 from hiermo.experiment.recipe import FORMAT, Recipe
 from hiermo.experiment.run_directory import Metrics, RunDirectory
+from hiermo.experiment.timing import clock_of, cloud_rounds, delays_of, elapsed_at, iterations_done
 from hiermo.problems.supervised import Supervised
 
 COLUMNS = {
-    "iteration": "local iterations done by every worker",
+    "iteration": "local iterations done by every worker, on average where time decides",
     "cloud_round": "cloud aggregations done",
     "seconds": "wall-clock seconds of training so far, evaluation included",
+    "simulated_seconds": "seconds that the run would have taken on the network of its delays",
+    "bytes": "sent so far over all links, up and down",
     "loss": "loss of the cloud model on the test set",
     "accuracy": "share of the test set that the cloud model classifies rightly",
     "train_loss": "loss of the cloud model on the training set, or the fixed sample of it",
@@ -37,7 +43,7 @@ COLUMNS = {
 # of the classes of the test set, of the workers on their own samples, of the edges on those of their workers
 GROUPED = {"per": "a list with one for each", "worst": "the worst", "spread": "standard deviation over every"}
 
-PLACE = ("iteration", "cloud_round", "seconds")
+PLACE = ("iteration", "cloud_round", "seconds", SIMULATED, "bytes")
 
 
 class Progress(NamedTuple):
@@ -47,6 +53,8 @@ class Progress(NamedTuple):
     cloud_round: int
     metrics: dict[str, Any]  # of the last evaluation
     elapsed_s: float
+    simulated_s: float
+    sent_bytes: int
 
 
 class Interrupted(Exception):  # noqa: N818 - the user's wish, not an error
@@ -63,8 +71,9 @@ def train(
     (part,) = recipe.algorithms
     tree, periods = recipe.placed(part)
     until = recipe.train.until or {}
-    due = evaluated_rounds(recipe)
-    last = max(due)
+    model = model_size(problem, recipe.train.seed)
+    last = cloud_rounds(recipe, part, model)
+    due = evaluated_rounds(recipe.evaluate.every, last)
     with directory.locked():
         started = now()
         directory.result_path.unlink(missing_ok=True)
@@ -82,6 +91,7 @@ def train(
             start=good,
             engine=recipe.engine.name,
             schedule=eta_of(recipe.schedule.made, part.made, periods),
+            clock=clock_of(recipe),
         )
         metrics = Metrics(directory.metrics_path, columns(problem), lines)
         done = good is not None and bool(lines) and _is_end(lines[-1], good.rounds, last, until)
@@ -89,9 +99,13 @@ def train(
         try:
             for state in () if done else states:
                 elapsed_s = before_s + monotonic() - begun
+                t, simulated_s, sent = place_of(recipe, state)
                 if state.rounds > (good.rounds if good else 0) and state.rounds in due:
                     lines.append(
-                        {**dict(zip(PLACE, (state.t, state.rounds, elapsed_s), strict=True)), **measure(problem, state)}
+                        {
+                            **dict(zip(PLACE, (t, state.rounds, elapsed_s, simulated_s, sent), strict=True)),
+                            **measure(problem, state),
+                        }
                     )
                     metrics.append(lines[-1])
                     done = _is_end(lines[-1], state.rounds, last, until)
@@ -99,7 +113,7 @@ def train(
                 if done or stopping or monotonic() - saved >= recipe.engine.checkpoint_s:
                     checkpoint.save(directory.checkpoint_path, good, elapsed_s)
                     saved = monotonic()
-                yield Progress(state.t, state.rounds, lines[-1] if lines else {}, elapsed_s)
+                yield Progress(t, state.rounds, lines[-1] if lines else {}, elapsed_s, simulated_s, sent)
                 if done:
                     break
                 if stopping:
@@ -111,14 +125,21 @@ def train(
         finally:
             metrics.close()
         assert good is not None
-        write_json(directory.result_path, result_of(directory, recipe, problem, good, lines[-1], started))
+        # a state that was read from a file does not know the time
+        elapsed = good.elapsed or elapsed_at(recipe, part, model, good.position)
+        write_json(directory.result_path, result_of(recipe, problem, good, elapsed, lines[-1], started, last))
 
 
-def evaluated_rounds(recipe: Recipe) -> dict[int, None]:
+def evaluated_rounds(every: int, last: int) -> dict[int, None]:
     """The cloud rounds after which there is an evaluation, in order: every k-th, and the last."""
+    return dict.fromkeys((*range(every, last, every), last))
+
+
+def place_of(recipe: Recipe, state: State) -> tuple[int, float, int]:
+    """Iterations of every worker, simulated seconds, bytes sent."""
     (part,) = recipe.algorithms
-    last = recipe.cloud_rounds(part)
-    return dict.fromkeys((*range(recipe.evaluate.every, last, recipe.evaluate.every), last))
+    elapsed = state.elapsed
+    return iterations_done(recipe, part, state.t, elapsed), elapsed.seconds, elapsed.bytes
 
 
 def restore(
@@ -179,7 +200,7 @@ def _is_end(line: dict[str, Any], rounds: int, last: int, until: dict[str, float
 
 
 def result_of(
-    directory: RunDirectory, recipe: Recipe, problem: Supervised, state: State, line: dict[str, Any], started: str
+    recipe: Recipe, problem: Supervised, state: State, elapsed: Elapsed, line: dict[str, Any], started: str, last: int
 ) -> dict[str, Any]:
     """What `--json` prints; all but seconds, started, finished and the directory is a function of recipe and seed."""
     (part,) = recipe.algorithms
@@ -189,12 +210,16 @@ def result_of(
         "algorithm": part.name,
         "label": part.label,
         "seed": recipe.train.seed,
-        "iterations": state.t,
+        "iterations": line["iteration"],
         "cloud_rounds": state.rounds,
         "accuracy": values.pop("accuracy", None),
         "loss": values.pop("loss"),
         **values,
-        "stopped_by": "iterations" if state.rounds == recipe.cloud_rounds(part) else "until",
+        "stopped_by": "iterations" if state.rounds == last else "until",
+        SIMULATED: elapsed.seconds,
+        "delays": str(delays_of(recipe)),
+        "bytes": elapsed.bytes,
+        "bytes_per_link": dict(zip(link_names(len(state.tiers)), elapsed.bytes_per_link, strict=True)),
         "data": recipe.source.name,
         "model": recipe.model.name,
         "parameters": problem.dimension,

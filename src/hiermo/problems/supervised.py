@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import deepcopy
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Protocol, get_args
 
 import numpy as np
@@ -19,6 +19,7 @@ from hiermo.problems.allocator import keep_freed_memory
 from hiermo.problems.batched import Block
 from hiermo.problems.choice import Gradients, chosen_gradients
 from hiermo.problems.evaluation import Fairness, Judge, Metric, Samples
+from hiermo.problems.flops import gradient_flops
 from hiermo.problems.foreseen import Foreseen
 from hiermo.problems.inputs import Draws, Inputs
 from hiermo.problems.losses import LOSSES, Mean
@@ -151,6 +152,11 @@ class Supervised:
     def dimension(self) -> int:
         """Number of trainable parameters, d."""
         return self.flat.parameters.size
+
+    @cached_property
+    def flops(self) -> float:
+        """Floating-point operations of a gradient of one batch."""
+        return gradient_flops(self.module, self.shape, self.batch)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from hiermo.core.errors import UserError
 from hiermo.experiment import memory
 from hiermo.experiment.assemble import dimension, load_data
 from hiermo.experiment.estimate import estimate, simulated_s, traffic
-from hiermo.experiment.memory import check_memory, human, needed_bytes
+from hiermo.experiment.memory import check_memory, needed_bytes
 from hiermo.experiment.recipe import parse
 from hiermo.experiment.tables import DelaysTable
 
