@@ -24,7 +24,17 @@ def test_one_algorithm_fills_the_directory_itself(hiermo, recipe, tmp_path):
     ended = hiermo("run", recipe(), "--out", "o", picture=True)
     assert ended.code == 0
     assert names(tmp_path / "o") - {"lock"} == (FILES | {"accuracy.png"}) - {"lock"}
-    for word in ("HierMo", "accuracy", "loss", "iterations", "seconds", "logistic on synthetic", "40"):
+    for word in (
+        "HierMo",
+        "accuracy",
+        "loss",
+        "iterations",
+        "sent",
+        "simulated",
+        "took",
+        "logistic on synthetic",
+        "40",
+    ):
         assert word in ended.out
     assert "40/40" in ended.err  # progress is for people: not on standard output
     assert "40/40" not in ended.out
@@ -218,7 +228,8 @@ def test_the_metrics_file_explains_itself(hiermo, recipe, bits, tmp_path):
     header, *lines = [json.loads(line) for line in (tmp_path / "o/metrics.jsonl").read_text().splitlines()]
     assert header["format"] == 1
     assert list(header["columns"]) == [
-        "iteration", "cloud_round", "seconds", "loss", "accuracy", "train_loss", "train_accuracy"
+        "iteration", "cloud_round", "seconds", "simulated_seconds", "bytes", "loss", "accuracy", "train_loss",
+        "train_accuracy",
     ]  # fmt: skip
     assert all(len(text) > 10 for text in header["columns"].values())
     assert all(list(line) == list(header["columns"]) for line in lines)

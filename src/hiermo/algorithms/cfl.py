@@ -8,6 +8,8 @@ that arrive together, which without a clock is all of them, in a random order th
 arrival), or by index (order = "fixed"); edges train concurrently (schedule = "async"), or each pulls right before it
 trains ("sequential"). No weight D_l / D enters the cloud's merge, so its limit is biased where edges differ: expected.
 Traffic: 1 vector up and 1 down on every link, and a stamp between edge and cloud.
+Absent children: the mean of an edge is over the workers present; an edge that was away pulls when it is back, and
+counts as stale as it then is.
 """
 
 from collections.abc import Iterator

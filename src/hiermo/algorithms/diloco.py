@@ -5,6 +5,7 @@ Training of Language Models" (arXiv 2311.08105); rules as in the open implementa
 state stays on its worker and is neither averaged nor reset. The paper's period is about 500 steps. AdamW with 0.9,
 0.999 and 1e-8.
 Traffic: 1 vector up and 1 down per worker and round.
+Absent workers: the mean is over those present; an absentee keeps the state of its inner optimiser.
 """
 
 from dataclasses import dataclass

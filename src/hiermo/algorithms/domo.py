@@ -6,6 +6,7 @@ the workers along the cloud's momentum at the start of a round; "intra" is DOMO-
 momentum is heavy ball and starts from zero in every round. The fusion constant's default, beta = alpha mu_s, is ours:
 the fused start is then the cloud's own look-ahead. Defaults mu_s = mu_l = 0.5 as in the HierMo paper's comparison.
 Traffic: 1 vector up, 2 down per worker and round (the momentum could be inferred under a constant eta; it is sent).
+Absent workers: the mean direction is over those present, and the momentum goes on with it.
 """
 
 from dataclasses import dataclass, replace

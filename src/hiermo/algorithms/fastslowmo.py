@@ -3,6 +3,7 @@
 Yang, Fu, Bao, Yuan, Zomaya, "FastSlowMo: Federated Learning with Combined Worker and Aggregator Momenta", IEEE TAI
 2022. Written from a third-party implementation. It is HierMo with one edge, and has the same two forms: see there.
 Traffic: 2 vectors up and 2 down per worker and round. Defaults are the paper's.
+Absent workers: means are over those present; whoever comes back starts with the model and the momentum of the cloud.
 """
 
 from dataclasses import dataclass

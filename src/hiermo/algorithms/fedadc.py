@@ -6,6 +6,7 @@ confidence). The momentum is a sum over the steps of a round (DOMO's is a mean).
 before the move along the momentum, "nesterov" after it; which one the HierMo paper ran is not said. beta_l defaults
 to beta, and then the cloud model is the plain mean of the workers. Default beta 0.5 as in that comparison.
 Traffic: 1 vector up, 2 down per worker and round.
+Absent workers: the mean is over those present, and the momentum goes on with it.
 """
 
 from dataclasses import dataclass, replace

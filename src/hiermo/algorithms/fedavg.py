@@ -5,6 +5,7 @@ Decentralized Data", AISTATS 2017 (arXiv 1602.05629).
 Differs from the paper: every worker takes part in every round and does tau iterations, not epochs.
 Two tiers: on a deeper tree it runs on the flattened one, with tau times pi as its period.
 Traffic: 1 vector up and 1 down per worker and round.
+Absent workers: the mean is over those present.
 """
 
 from dataclasses import dataclass

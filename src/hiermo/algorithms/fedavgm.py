@@ -4,6 +4,7 @@ Hsu, Qi, Brown, "Measuring the Effects of Non-Identical Data Distribution for Fe
 (arXiv 1909.06335). The momentum is a decaying sum of the rounds' steps, not a mean: no factor (1 - beta). Usual beta
 0.9, default 0.5 like every momentum here. nesterov adds the look-ahead.
 Traffic: 1 vector up and 1 down per worker and round.
+Absent workers: the mean is over those present, and the momentum goes on with it.
 """
 
 from dataclasses import dataclass

@@ -4,6 +4,7 @@ Huo, Yang, Gu, Carin, Huang, "Faster On-Device Training Using New Federated Mome
 Written from a third-party implementation and from memory of the paper. Its server step is N/M when M of N workers take
 part, hence eta_s = 1 here; its beta is 0.9, the HierMo paper's comparison and our default 0.5.
 Traffic: 1 vector up and 1 down per worker and round.
+Absent workers: the mean is over those present; it is re-weighted already, so the paper's N/M is not needed.
 """
 
 from dataclasses import dataclass

@@ -4,6 +4,7 @@ Yang, Bao, Yuan, Tran, Zomaya, "Federated Learning with Nesterov Accelerated Gra
 in the HierMo paper's appendix. Written from that appendix and from two third-party implementations, which agree;
 equal to torch's SGD(nesterov=True) with averaged momentum buffers.
 Paper's default gamma 0.5, ours the same. Traffic: 2 vectors up and 2 down per worker and round.
+Absent workers: both means are over those present; whoever comes back gets both.
 """
 
 from dataclasses import dataclass

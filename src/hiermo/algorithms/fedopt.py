@@ -4,6 +4,7 @@ Reddi, Charles, Zaheer, Garrett, Rush, Konecny, Kumar, McMahan, "Adaptive Federa
 (arXiv 2003.00295). s starts at epsilon squared, as the paper asks (s0 sets another start); no bias correction.
 eta_s is a step per coordinate: tune it, 0.01 to 0.1 is usual.
 Traffic: 1 vector up and 1 down per worker and round.
+Absent workers: the mean is over those present, and the cloud's moments go on with it.
 """
 
 from dataclasses import dataclass

@@ -3,6 +3,7 @@
 Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith, "Federated Optimization in Heterogeneous Networks", MLSys 2020
 (arXiv 1812.06127). Differs: every worker does tau steps in every round. The paper tunes mu in {0.001, 0.01, 0.1, 1}.
 Traffic: 1 vector up and 1 down per worker and round.
+Absent workers: the mean is over those present.
 """
 
 from dataclasses import dataclass

@@ -7,6 +7,8 @@ depend on the origin. agree = "worker" averages the workers' cosines; "edge" tak
 the mean of their velocities (one more vector up). fixed = c is the non-adaptive HierAdMo-R, which is HierMo with
 gamma_a = c. form = "position" is stable for gamma + gamma_a < 1 alone, so it needs cap < 1 - gamma.
 Traffic: workers send 2 vectors and a scalar (or 3 vectors), all else is 2.
+Absent children: means, that of the cosines too, are over those present; an edge that hears from nobody keeps model and
+momentum, and whoever comes back starts with those of its parent.
 """
 
 from dataclasses import dataclass

@@ -3,6 +3,7 @@
 Liu, Zhang, Song, Letaief, "Client-Edge-Cloud Hierarchical Federated Learning", ICC 2020 (arXiv 1905.06641).
 Differs from the paper in nothing; its kappa_1 is tau here, its kappa_2 is pi.
 Traffic: 1 vector up and 1 down on every link.
+Absent children: the mean is over those present; an edge that hears from nobody keeps its model.
 """
 
 from dataclasses import dataclass

@@ -13,6 +13,8 @@ They coincide where gamma or gamma_a is 0.
 Beyond the paper: on more than three tiers the lowest aggregators have momentum and those above average (ours);
 on two tiers the cloud is the edge, which is FastSlowMo.
 Traffic: 2 vectors up and 2 down on every link. Defaults are the paper's.
+Absent children: means are over those present; an edge that hears from nobody keeps model and momentum, and whoever
+comes back starts with those of its parent.
 """
 
 from dataclasses import dataclass

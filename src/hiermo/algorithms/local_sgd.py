@@ -4,6 +4,7 @@ Lin, Stich, Patel, Jaggi, "Don't Use Large Mini-Batches, Use Local SGD", ICLR 20
 local SGD; also studied as H-SGD and multi-level SGD. Averages are weighted by data here; with two levels it is
 HierFAVG.
 Traffic: 1 vector up and 1 down on every link.
+Absent children: the mean is over those present; a node that hears from nobody keeps its model.
 """
 
 from dataclasses import dataclass

@@ -7,6 +7,7 @@ corrects each local gradient by it, with the same batch at both points; MimeLite
 ema at eta equals hb at eta (1 - beta). Which one the HierMo paper ran is not said; hb is the one whose result lies
 where its table has Mime (uncertain). Default beta 0.5 as there; 0.9 is usual.
 Traffic: up 2 vectors (model, full gradient), down 3 (model, momentum, mean gradient); MimeLite 2 and 2.
+Absent workers: both means, of models and of full gradients, are over those present.
 """
 
 from dataclasses import dataclass

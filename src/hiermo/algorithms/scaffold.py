@@ -4,6 +4,8 @@ Karimireddy, Kale, Mohri, Reddi, Stich, Suresh, "SCAFFOLD: Stochastic Controlled
 2020 (arXiv 1910.06378). option = 2, the default, refreshes a worker's control from its own steps; option = 1 with its
 full gradient at the cloud model. Averages are weighted by data for models and controls alike.
 Traffic: 2 vectors up and 2 down per worker and round.
+Absent workers: the mean model is over those present; c moves by their share of the data, so that it stays the mean of
+all controls, and an absentee keeps its own.
 """
 
 from dataclasses import dataclass, replace

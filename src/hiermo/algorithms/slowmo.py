@@ -5,6 +5,7 @@ Wang, Tantia, Ballas, Rabbat, "SlowMo: Improving Communication-Efficient Distrib
 alpha = 1. What becomes of the base optimiser's buffer at the start of a round is a choice: "reset" (the paper's habit
 for SGD, from memory), "maintain" (what libraries do) or "average" (sent and averaged like the model).
 Traffic: 1 vector up and 1 down per worker and round; 2 and 2 with buffer = "average".
+Absent workers: the mean is over those present; with buffer = "maintain" an absentee keeps its own.
 """
 
 from dataclasses import dataclass

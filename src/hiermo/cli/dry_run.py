@@ -3,6 +3,7 @@
 import json
 import sys
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -22,9 +23,9 @@ def show_plan(recipe: Recipe, as_json: bool) -> None:
     console = Console(highlight=False)
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for key in ("tree", "data", "model", "parameters", "gradients", "memory", "delays"):
-        table.add_row(key, f"{told[key]:,}" if isinstance(told[key], int) else str(told[key]))
+        table.add_row(key, f"{told[key]:,}" if isinstance(told[key], int) else escape(str(told[key])))
     console.print(table)
-    runs = Table(title="runs", title_justify="left")
+    runs = Table(title="runs", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     runs.add_column("algorithm")
     for name in ("iterations", "rounds", "messages", "sent", "simulated", "time here"):
         runs.add_column(name, justify="right")

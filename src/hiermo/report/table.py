@@ -25,8 +25,9 @@ def result_table(results: Sequence[dict[str, Any]]) -> Table:
         caption_justify="left",
     )
     table.add_column("algorithm", no_wrap=True)
-    shown = ["accuracy", *(FAIR[key] for key in fair), "loss", "iterations"]
-    for name in (*shown, *(["sent", "simulated"] if timed else []), "took"):
+    few = bool(fair) and timed  # then there is no room for what is of least interest
+    shown = ["accuracy", *(FAIR[key] for key in fair), *([] if few else ["loss"]), "iterations"]
+    for name in (*shown, *(["sent", "simulated"] if timed else []), *([] if few else ["took"])):
         table.add_column(name, justify="right", no_wrap=not name.startswith("worst"))
     best = max((r["accuracy"] for r in results if r["accuracy"] is not None), default=None)
     for result in results:
@@ -34,10 +35,10 @@ def result_table(results: Sequence[dict[str, Any]]) -> Table:
             escape(result["label"]),
             _accuracy(result["accuracy"], best),
             *(f"{100 * result[key]:.2f} %" for key in fair),
-            f"{result['loss']:.4f}",
+            *([] if few else [f"{result['loss']:.4f}"]),
             f"{result['iterations']}",
             *(_network(result) if timed else ()),
-            f"{result['seconds']:.1f} s",
+            *([] if few else [f"{result['seconds']:.1f} s"]),
         )
     return table
 

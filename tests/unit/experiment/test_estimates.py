@@ -3,12 +3,14 @@
 import pytest
 
 from hiermo.core.errors import UserError
+from hiermo.core.problem import ModelSize
+from hiermo.core.units import human
 from hiermo.experiment import memory
 from hiermo.experiment.assemble import dimension, load_data
-from hiermo.experiment.estimate import estimate, simulated_s, traffic
+from hiermo.experiment.estimate import estimate
 from hiermo.experiment.memory import check_memory, needed_bytes
 from hiermo.experiment.recipe import parse
-from hiermo.experiment.tables import DelaysTable
+from hiermo.experiment.timing import times_of_cloud_merges
 
 RAW = {
     "data": {"source": "synthetic", "features": 7},
@@ -22,19 +24,15 @@ RAW = {
 
 def test_messages_by_hand():
     recipe = parse(RAW)
-    found = {part.name: traffic(recipe, part) for part in recipe.algorithms}
+    found = {}
+    for part in recipe.algorithms:
+        loads = [load for link in times_of_cloud_merges(recipe, part, ModelSize(80))[-1].links for load in link]
+        found[part.name] = sum(load.messages for load in loads), sum(load.vectors for load in loads)
     edge, cloud = 2 * 5, 2 * 2  # up and down, for 5 workers or 2 edges
     messages = 2 * (3 * edge + cloud)
     assert found["HierMo"] == (messages, 2 * messages)  # model and momentum
     assert found["HierFAVG"] == (messages, messages)
     assert found["FedAvg"] == (2 * edge, 2 * edge)
-
-
-def test_the_papers_delays():
-    delays = DelaysTable(theta_w=1, theta_e=10, theta_c=100, phi_w2e=1000, phi_e2c=10000, phi_w2c=100000)
-    assert simulated_s(delays, (2, 3), 12) == 2 * (6 * 1 + 3 * 10 + 100 + 3 * 1000 + 10000)
-    assert simulated_s(delays, (6,), 12) == 2 * (6 * 1 + 100 + 100000)
-    assert simulated_s(delays, (2, 3, 2), 12) == 12 * 1 + (6 + 2) * (10 + 1000) + 100 + 10000
 
 
 def test_dry_run():

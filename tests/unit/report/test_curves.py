@@ -4,6 +4,7 @@ import matplotlib
 from matplotlib import pyplot
 import pytest
 
+from hiermo.core.files import write_json
 from hiermo.experiment.recipe import parse
 from hiermo.experiment.run_directory import Metrics, create
 from hiermo.report.curves import draw_accuracy
@@ -26,7 +27,7 @@ def drawn(monkeypatch):
 
     def spying(*args, **kwargs):
         figure, axes = subplots(*args, **kwargs)
-        found.append(axes)
+        found.extend(axes.reshape(-1))
         return figure, axes
 
     monkeypatch.setattr(pyplot, "subplots", spying)
@@ -64,6 +65,19 @@ def test_a_curve_per_run(tmp_path, drawn):
     assert "4 workers, 2 edges, cloud; tau = 2, pi = 2" in axes.get_title(loc="left")
     assert not pyplot.get_fignums()  # closed
     assert matplotlib.get_backend() == "agg"
+
+
+def test_a_panel_each_for_iterations_seconds_and_bytes(tmp_path, drawn):
+    directories = runs(tmp_path / "o", ("loss", "accuracy", "simulated_seconds"), n=3)
+    for directory in directories:
+        lines = [{**line, "bytes": 2_000_000 * line["cloud_round"]} for line in directory.evaluations()]
+        Metrics(directory.metrics_path, {}, lines).close()
+        write_json(directory.result_path, {"format": 1, "delays": "the delays of a file"})
+    assert is_png(draw_accuracy(directories, tmp_path / "o/accuracy.png"))
+    labels = [axes.get_xlabel() for axes in drawn]
+    assert labels[0].startswith("iterations") and labels[2] == "MB sent over all links, up and down"
+    assert labels[1] == "simulated seconds\nthe delays of a file"
+    assert list(drawn[2].lines[0].get_xdata()) == [2, 4, 6]
 
 
 def test_the_loss_where_there_is_no_accuracy(tmp_path, drawn):

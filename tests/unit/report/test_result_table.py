@@ -30,14 +30,22 @@ def test_a_row_per_run():
         "accuracy",
         "loss",
         "iterations",
-        "seconds",
+        "took",
         "98.77 %",
         "0.1235",
         "4000",
-        "12.3",
+        "12.3 s",
         "50.00 %",
     ):
         assert word in text
+
+
+def test_seconds_and_bytes_of_the_network_where_they_are_known():
+    network = {"simulated_seconds": 1234.56, "bytes": 3 * 2**20, "delays": "my [file].csv"}
+    text = shown({**ROW, **network}, ROW)
+    for word in ("sent", "3 MiB", "simulated", "1,234.6 s", "my [file].csv"):
+        assert word in text
+    assert "simulated" not in shown(ROW)
 
 
 def test_no_accuracy():
@@ -59,3 +67,11 @@ def test_the_worst_worker_has_a_column_where_it_was_measured():
     fair = {**ROW, "accuracy_worst_worker": 0.4321}
     assert "worst worker" in shown(fair) and "43.21 %" in shown(fair)
     assert "worst" not in shown(fair, ROW)
+
+
+def test_all_columns_fit_in_80_characters():
+    fair = {f"accuracy_worst_{each}": 0.4321 for each in ("class", "worker", "edge")}
+    network = {"simulated_seconds": 1234.56, "bytes": 3 * 2**20, "delays": "d.csv"}
+    text = shown({**ROW, **fair, **network})
+    for word in ("98.77 %", "43.21 %", "4000", "1,234.6 s", "3 MiB"):
+        assert word in text
