@@ -9,10 +9,10 @@ import hiermo
 def test_public_names():
     assert hiermo.__all__ == [
         "CFL", "DOMO", "SCAFFOLD", "Absence", "Algorithm", "Clock", "Dataset", "Delays", "DiLoCo", "Diverged",
-        "FastSlowMo", "FedADC", "FedAdagrad", "FedAdam", "FedAvg", "FedAvgM", "FedMom", "FedNAG", "FedProx", "FedYogi", "HierAdMo", "HierFAVG", "HierMo",
-        "HiermoError", "LocalSGD", "Mime", "MimeLite", "Model", "Partitioned", "Problem", "Quadratic", "SlowMo",
-        "State", "Supervised", "Tree", "UserError", "__version__", "check_algorithm", "load_data", "make_model", "run",
-        "run_many",
+        "FastSlowMo", "FedADC", "FedAdagrad", "FedAdam", "FedAvg", "FedAvgM", "FedMom", "FedNAG", "FedProx", "FedYogi",
+        "HierAdMo", "HierFAVG", "HierMo", "HiermoError", "LocalSGD", "Mime", "MimeLite", "Model", "Partitioned",
+        "Problem", "Quadratic", "SlowMo", "State", "Supervised", "Tree", "UserError", "__version__", "check_algorithm",
+        "load_data", "make_model", "run", "run_many",
     ]  # fmt: skip
     assert all(hasattr(hiermo, name) for name in hiermo.__all__)
     assert dir(hiermo) == sorted(hiermo.__all__)

@@ -18,6 +18,7 @@ from hiermo.cli.doctor import doctor
 from hiermo.cli.export import export
 from hiermo.cli.init import init
 from hiermo.cli.list import list_things
+from hiermo.cli.measure import measure
 from hiermo.cli.resume import resume
 from hiermo.cli.run import run
 from hiermo.core.errors import HiermoError
@@ -79,6 +80,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "init": init,
     "list": list_things,
     "check": check,
+    "measure": measure,
     "doctor": doctor,
     "cite": cite,
 }

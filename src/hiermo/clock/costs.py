@@ -20,7 +20,7 @@ def costs_of(algorithm: Algorithm, tiers: int, model: ModelSize) -> Costs:
     ((40,), (80,), (40,), (40,), 2)
     """
     links = messages_of(algorithm, tiers)
-    calls = _gradient_calls(algorithm)
+    calls = gradient_calls(algorithm)
     return Costs(
         up=tuple(each.up.bytes(model) for each in links),
         down=tuple(each.down.bytes(model) for each in links),
@@ -41,7 +41,7 @@ def work_of(algorithm: Algorithm, tree: Any, model: ModelSize, tier: int) -> flo
     return float(2 * vectors * model.parameters * children)  # a product and a sum for every number that comes in
 
 
-def _gradient_calls(algorithm: Algorithm) -> dict[str, int]:
+def gradient_calls(algorithm: Algorithm) -> dict[str, int]:
     """How often an iteration asks for a gradient, and sending for a full one: seen by trying it."""
     calls = {"step": 0, "send": 0}
 

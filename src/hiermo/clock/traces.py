@@ -35,6 +35,7 @@ ALIKE = {
     "communication": "both", "transfer": "both", "cloud-link": "cloud-both",
 }  # fmt: skip
 COLUMNS = ("node", "kind", "seconds", "bytes")
+PARQUET = (".parquet", ".pq")
 
 
 class Measured(NamedTuple):
@@ -91,7 +92,7 @@ def _measured(at: str, samples: list[tuple[float, float | None]]) -> Measured:
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """(number of the row as an editor shows it, its values by column)."""
     try:
-        yield from _parquet(path) if path.suffix.lower() in (".parquet", ".pq") else _csv(path)
+        yield from _parquet(path) if path.suffix.lower() in PARQUET else _csv(path)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{path}: cannot be read: {error}") from None
 
