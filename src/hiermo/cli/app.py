@@ -20,6 +20,7 @@ from hiermo.cli.init import init
 from hiermo.cli.list import list_things
 from hiermo.cli.measure import measure
 from hiermo.cli.resume import resume
+from hiermo.cli.retime import retime
 from hiermo.cli.run import run
 from hiermo.core.errors import HiermoError
 
@@ -76,6 +77,7 @@ def ending(verb: Callable[..., None]) -> Callable[..., None]:
 VERBS: dict[str, Callable[..., None]] = {
     "run": run,
     "resume": resume,
+    "retime": retime,
     "export": export,
     "init": init,
     "list": list_things,

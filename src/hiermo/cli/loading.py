@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.status import Status
 
 from hiermo.data.reading.decoded import progress
 
 
 @contextmanager
-def loading(what: str) -> Iterator[None]:
+def loading(what: str) -> Iterator[Status]:
     """A spinner on standard error, with how far the decoding is."""
     with Console(stderr=True).status(what) as status:
 
@@ -19,6 +20,6 @@ def loading(what: str) -> Iterator[None]:
 
         token = progress.set(show)
         try:
-            yield
+            yield status
         finally:
             progress.reset(token)

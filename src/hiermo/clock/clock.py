@@ -62,6 +62,7 @@ class Clock:
     delays: Delays
     absence: Absence = field(default_factory=Absence)
     orders: bool = True  # whether plans may go by it: the arrivals of an asynchronous algorithm
+    draws: int | None = None  # seed of the delays; else that of the run, which says who is absent in any case
 
     def of_run(self, algorithm: Algorithm, setting: Setting, model: ModelSize) -> "RunClock":
         """`algorithm` is bound."""
@@ -92,7 +93,8 @@ class RunClock:
     def player(self) -> "Player":
         tree: Any = self.setting.tree
         work = partial(work_of, self.algorithm, tree, self.model)
-        network = Network(self.clock.delays, tree, self.setting.seed, work)
+        seed = self.setting.seed if self.clock.draws is None else self.clock.draws
+        network = Network(self.clock.delays, tree, seed, work)
         timeline = Timeline(network, tree, costs_of(self.algorithm, len(tree.counts), self.model))
         absence = self.clock.absence
         return Player(timeline, None if absence.nobody else Attendance(absence, tree, timeline, self.setting.seed))

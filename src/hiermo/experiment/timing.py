@@ -25,9 +25,9 @@ def delays_of(recipe: Recipe) -> Delays:
     return recipe.delays or usual_delays()
 
 
-def clock_of(recipe: Recipe) -> Clock:
+def clock_of(recipe: Recipe, draws: int | None = None) -> Clock:
     """Delays that a recipe does not name tell the time, and do not change what is trained."""
-    return Clock(delays_of(recipe), recipe.absence, orders=recipe.delays is not None)
+    return Clock(delays_of(recipe), recipe.absence, recipe.delays is not None, draws)
 
 
 def is_ordered_by_time(recipe: Recipe, part: Part) -> bool:
@@ -40,10 +40,10 @@ def depends_on_delays(recipe: Recipe, part: Part) -> bool:
     return is_ordered_by_time(recipe, part) or recipe.absence.depends_on_time
 
 
-def followed(recipe: Recipe, part: Part, model: ModelSize) -> Followed:
+def followed(recipe: Recipe, part: Part, model: ModelSize, draws: int | None = None) -> Followed:
     """The events of a run, which tell the time as they are gone through."""
     algorithm, setting = recipe.bound(part)
-    clock = clock_of(recipe).of_run(algorithm, setting, model)
+    clock = clock_of(recipe, draws).of_run(algorithm, setting, model)
     return clock.follow(algorithm.plan(setting._replace(clock=clock) if clock.orders else setting))
 
 
@@ -57,12 +57,18 @@ def cloud_rounds(recipe: Recipe, part: Part, model: ModelSize) -> int:
     return found
 
 
-def times_of_cloud_merges(recipe: Recipe, part: Part, model: ModelSize) -> list[Elapsed]:
-    """What has elapsed at the end of every cloud round."""
-    root, events, found = recipe.placed(part)[0].tiers - 1, followed(recipe, part, model), []
+def times_of_cloud_merges(
+    recipe: Recipe, part: Part, model: ModelSize, draws: int | None = None, rounds: int | None = None
+) -> list[Elapsed]:
+    """What has elapsed at the end of every cloud round, or of the first ones."""
+    root, events, found = recipe.placed(part)[0].tiers - 1, followed(recipe, part, model, draws), list[Elapsed]()
+    if rounds == 0:
+        return found
     for position, event in enumerate(events, start=1):
         if isinstance(event, Merge) and event.tier == root:
             found.append(events.at(position))
+            if len(found) == rounds:
+                break
     return found
 
 
@@ -79,3 +85,14 @@ def iterations_done(recipe: Recipe, part: Part, t: int, elapsed: Any) -> int:
     if is_ordered_by_time(recipe, part):
         return int(elapsed.steps // recipe.placed(part)[0].n_workers)
     return t
+
+
+def size_facts(model: ModelSize) -> dict[str, Any]:
+    """For a file: what `size_of` reads."""
+    batches = list(map(float, model.batches))
+    return {**model._asdict(), "batches": batches[:1] if len(set(batches)) == 1 else batches}
+
+
+def size_of(facts: dict[str, Any], n_workers: int) -> ModelSize:
+    batches = facts["batches"]
+    return ModelSize(**{**facts, "batches": batches * n_workers if len(batches) == 1 else batches})

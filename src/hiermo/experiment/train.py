@@ -26,7 +26,7 @@ from hiermo.experiment.assemble import tensors
 from hiermo.experiment.provenance import now, provenance
 from hiermo.experiment.recipe import FORMAT, Recipe
 from hiermo.experiment.run_directory import Metrics, RunDirectory
-from hiermo.experiment.timing import clock_of, cloud_rounds, delays_of, elapsed_at, iterations_done
+from hiermo.experiment.timing import clock_of, cloud_rounds, delays_of, elapsed_at, iterations_done, size_facts
 from hiermo.problems.supervised import Supervised
 
 COLUMNS = {
@@ -78,7 +78,7 @@ def train(
         started = now()
         directory.result_path.unlink(missing_ok=True)
         start = provenance(recipe.train.seed, problem.gradients, problem.threads, recipe.engine.device)
-        directory.add_provenance({**start, **problem.made_for})
+        directory.add_provenance({**start, **problem.made_for, "size": size_facts(model)})
         good, before_s, lines = restore(directory, recipe, problem, due)
         states = run(
             part.made,

@@ -354,7 +354,7 @@ def test_parquet_of_other_columns(tmp_path):
 def test_parquet_without_its_package(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(
-        UserError, match=r"t.parquet: Parquet needs pyarrow; pip install pyarrow, or name a \.csv file$"
+        UserError, match=r"t.parquet: Parquet needs pyarrow; pip install 'hiermo\[parquet\]', or name a \.csv file$"
     ):
         check_target(tmp_path / "t.parquet", append=False)
     check_target(tmp_path / "t.csv", append=False)
