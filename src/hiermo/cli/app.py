@@ -16,6 +16,7 @@ from hiermo.cli.cite import cite
 from hiermo.cli.data import DATA_VERBS, data
 from hiermo.cli.doctor import doctor
 from hiermo.cli.export import export
+from hiermo.cli.forecast import forecast
 from hiermo.cli.init import init
 from hiermo.cli.list import list_things
 from hiermo.cli.measure import measure
@@ -78,6 +79,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "run": run,
     "resume": resume,
     "retime": retime,
+    "forecast": forecast,
     "export": export,
     "init": init,
     "list": list_things,

@@ -11,7 +11,7 @@ from hiermo.cli.arguments import AsJson, DelaysFile
 def retime(
     directories: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN_DIR...", help="Run directories, or folders of several that one run made."),
+        typer.Argument(metavar="RUN_DIR...", help="Run directories, or folders of several by one command."),
     ],
     delays: DelaysFile = None,
     until: Annotated[
@@ -76,7 +76,7 @@ def target(text: str) -> tuple[str, float]:
     """METRIC=VALUE."""
     from hiermo.core.errors import UserError
 
-    name, equals, value = text.partition("=")
+    name, _, value = text.partition("=")
     try:
         return name.strip(), float(value)
     except ValueError:

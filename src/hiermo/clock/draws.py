@@ -6,13 +6,15 @@ which a source makes its number. Nothing is remembered, so nothing depends on wh
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache, cached_property
 import os
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hiermo.clock.sources import Constant, Source
+from hiermo.clock.sources import ENTRIES, LOW, SHIFT, Constant, Source, flat_source
+from hiermo.clock.sources import FIRST as FIRST_PLACE
 from hiermo.data.randomness import digest
 
 Bits = NDArray[np.uint64]
@@ -20,7 +22,8 @@ Numbers = NDArray[np.float64]
 
 STRIDE = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: multiples of it are far from each other
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)  # of the mixing of splitmix64
-CHUNK = 1 << 14  # nodes whose numbers stay in cache
+MANY = 1 << 16  # numbers that compiled code draws in one task; fewer are drawn by numpy
+SAMPLES, TABLE = 1, 2  # kinds of sources, as in `hiermo.kernels.drawn`
 AHEAD = 1 << 14  # numbers that are drawn at once for nodes that are few
 
 
@@ -90,25 +93,52 @@ class Draws:
         return row if nodes is None else row[nodes]
 
     def _drawn(self, keys: Bits, group: Any, t: Any) -> Numbers:
-        found = np.empty(len(keys))
-        single = self.sources[group[0]] if len(group) and (group == group[0]).all() else None
-
-        def some(begin: int) -> None:
-            part = slice(begin, begin + CHUNK)
-            bits = bits_at(keys[part], t[part] if isinstance(t, np.ndarray) else t)
-            if single is not None:
-                found[part] = single.drawn(bits)
-                return
-            for k in np.unique(group[part]):
-                mine = group[part] == k
-                found[part][mine] = self.sources[k].drawn(bits[mine])
-
-        begins = range(0, len(keys), CHUNK)
-        if len(begins) < 8:
-            for begin in begins:
-                some(begin)
-        else:  # which thread draws a number cannot change it
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
-                for _ in pool.map(some, begins):
-                    pass
+        if len(keys) >= MANY:
+            return self._compiled(keys, group, t)
+        bits, found = bits_at(keys, t), np.empty(len(keys))
+        for k in np.unique(group):
+            mine = group == k
+            found[mine] = self.sources[k].drawn(bits[mine])
         return found
+
+    def _compiled(self, keys: Bits, group: Any, t: int) -> Numbers:
+        """The same numbers, on all threads; which of them draws a number cannot change it."""
+        draw = _loop()
+        flat, found = self._flat, np.empty(len(keys))
+        keys, group = np.ascontiguousarray(keys), np.ascontiguousarray(group, np.int64)
+        added = int(np.int64(np.uint64(t * int(STRIDE) % 2**64)))
+        about = [array.ctypes.data for array in flat]
+
+        def some(part: range) -> None:
+            begin = 8 * part.start
+            draw(
+                keys.ctypes.data + begin, group.ctypes.data + begin, len(part), added, *about, found.ctypes.data + begin
+            )
+
+        parts = [range(k, min(k + MANY, len(keys))) for k in range(0, len(keys), MANY)]
+        with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as pool:
+            for _ in pool.map(some, parts):
+                pass
+        return found
+
+    @cached_property
+    def _flat(self) -> tuple[Any, ...]:
+        """All sources, as compiled code reads them."""
+        kinds, values, offsets, counts, factors, turned = [], [], [0], [], [], []
+        for source in self.sources:
+            flat = flat_source(source)
+            kinds.append(SAMPLES if flat.samples else TABLE)
+            values.append(flat.values)
+            offsets.append(offsets[-1] + len(flat.values))
+            counts.append(len(flat.values))
+            factors.append(flat.factor)
+            turned.append(flat.turned)
+        whole = [np.array(each, np.int64) for each in (kinds, offsets[:-1], counts)]
+        return *whole, np.array(factors, float), np.array(turned, np.int64), np.concatenate(values)
+
+
+@cache
+def _loop() -> Any:
+    from hiermo.kernels.drawn import function  # not before it is needed: the compiler is large
+
+    return function(int(FIRST_PLACE), LOW, ENTRIES, int(SHIFT))

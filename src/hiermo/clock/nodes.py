@@ -10,7 +10,8 @@ from hiermo.core.errors import UserError
 from hiermo.topology.tree import Tree
 
 NAME = re.compile(
-    r"(worker|edge)s?(?:[ _/-]*(\d+)(?:\s*(?:-|to)\s*(\d+))?)?|(cloud)|tier (\d+)|node (\d+) of tier (\d+)"
+    r"(worker|edge)s?(?:[ _/-]*(\d{1,9})(?:\s*(?:-|to)\s*(\d{1,9}))?)?"
+    r"|(cloud)(?:[ _/-]*0)?|tier (\d{1,9})|node (\d{1,9}) of tier (\d{1,9})"
 )
 WAYS = "write 'worker', 'worker 3', 'workers 0-9', 'edge', 'edge 1', 'cloud', 'tier 2' or 'node 1 of tier 2'"
 
@@ -26,10 +27,11 @@ class Nodes(NamedTuple):
 
     def __str__(self) -> str:
         name = f"tier {self.tier}" if isinstance(self.tier, int) else self.tier
-        which = (
-            "" if self.first is None else f" {self.first}" if self.first == self.last else f"s {self.first}-{self.last}"
-        )
-        return name + which
+        if self.first is None:
+            return name
+        if isinstance(self.tier, int):
+            return f"node {self.first} of {name}"
+        return f"{name} {self.first}" if self.first == self.last else f"{name}s {self.first}-{self.last}"
 
     def within(self, tier: int, tree: Tree) -> NDArray[np.intp]:
         """Their indices, where they are of this tier of a tree."""
@@ -38,18 +40,19 @@ class Nodes(NamedTuple):
         single_edge = self.tier == "edge" and self.first is not None and tier != 1  # `edge 3` is one of tier 1
         if self.tier not in names or single_edge:
             return np.empty(0, np.intp)
-        everyone = np.arange(tree.counts[tier])[self.offset :: self.every]
-        if self.first is None or self.last is None:
-            return everyone
-        return everyone[(everyone >= self.first) & (everyone <= self.last)]
+        n = tree.counts[tier]
+        last = n - 1 if self.last is None else min(self.last, n - 1)
+        return np.arange(self.first or 0, last + 1)[self.offset :: self.every]
 
     def check(self, tree: Tree, at: str) -> None:
         """Refuses a number that the tree does not have."""
-        if self.last is None:
-            return
         tier = {"worker": 0, "edge": 1}.get(str(self.tier), self.tier)
-        n = tree.counts[tier] if isinstance(tier, int) and tier < tree.tiers else 0
-        if self.last >= n and not (self.tier == "edge" and tree.tiers == 2):  # a flattened tree has lost its edges
+        if not isinstance(tier, int):
+            return  # there always is a cloud
+        first, last = self.first or 0, self.last or 0
+        n = tree.counts[tier] if tier < tree.tiers else 0
+        lost = tier > 0 and tree.tiers == 2  # a flattened tree has lost its edges, and their numbers
+        if last < first or (last >= n and not lost):
             raise UserError(f"{at}: there is no {self}: the tree has {tree}")
 
 

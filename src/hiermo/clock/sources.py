@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import expm1, log1p, sqrt
-from typing import Any, Protocol
+from math import expm1, inf, log1p, sqrt
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +81,10 @@ class Lognormal(_ByTable):
         found: Numbers = self.mean * np.exp(sqrt(variance) * score - variance / 2)
         return found
 
+    @property
+    def mean_inverse(self) -> float:
+        return (1 + self.cv**2) / self.mean
+
 
 @dataclass(frozen=True)
 class Gamma(_ByTable):
@@ -96,6 +100,10 @@ class Gamma(_ByTable):
         found: Numbers = np.where(p < q, gammaincinv(shape, p), gammainccinv(shape, q)) * self.mean / shape
         return found
 
+    @property
+    def mean_inverse(self) -> float:
+        return 1 / (self.mean * (1 - self.cv**2)) if self.cv < 1 else inf
+
 
 @dataclass(frozen=True)
 class ShiftedExponential(_ByTable):
@@ -107,6 +115,13 @@ class ShiftedExponential(_ByTable):
     def quantiles(self, p: Numbers, q: Numbers) -> Numbers:
         return self.shift - (self.mean - self.shift) * np.where(p < q, np.log1p(-p), np.log(q))
 
+    @property
+    def mean_inverse(self) -> float:
+        from scipy.special import hyperu
+
+        beyond = self.mean - self.shift
+        return float(hyperu(1, 1, self.shift / beyond) / beyond) if self.shift else inf  # e^r E1(r), r = shift / beyond
+
 
 @dataclass(frozen=True, eq=False)
 class Samples:
@@ -117,6 +132,10 @@ class Samples:
     @cached_property
     def mean(self) -> float:
         return float(np.mean(self.values))
+
+    @property
+    def mean_inverse(self) -> float:
+        return float(np.mean(1 / self.values))
 
     def drawn(self, bits: NDArray[np.uint64]) -> Numbers:
         found: Numbers = self.values[_below(bits, len(self.values))]
@@ -145,14 +164,10 @@ class Inverse:
 
     source: Any
 
-    @cached_property
+    @property
     def mean(self) -> float:
         """Of the seconds: a mean bandwidth is not what a mean transfer gets."""
-        if isinstance(self.source, Constant):
-            return 1 / self.source.seconds
-        if isinstance(self.source, Samples):
-            return float(np.mean(1 / self.source.values))
-        return float(np.mean(self.drawn((np.arange(1 << 20, dtype=np.uint64) << np.uint64(44)) + np.uint64(1 << 43))))
+        return float(self.source.mean_inverse)
 
     def drawn(self, bits: NDArray[np.uint64]) -> Numbers:
         found: Numbers = 1 / self.source.drawn(bits)
@@ -178,3 +193,25 @@ def _below(bits: NDArray[np.uint64], n: int) -> NDArray[np.intp]:
 def sigma_to_cv(sigma: float) -> float:
     """The coefficient of variation of a log-normal whose logarithm has this deviation."""
     return sqrt(expm1(sigma**2))
+
+
+class Flat(NamedTuple):
+    """A source as one list of values: factor times (one over) what is drawn of them."""
+
+    values: Numbers
+    samples: bool  # each value as likely; else a table of quantiles
+    factor: float = 1.0
+    turned: bool = False
+
+
+def flat_source(source: Any) -> Flat:
+    if isinstance(source, Times):
+        inner = flat_source(source.source)
+        return inner._replace(factor=inner.factor * source.factor)
+    if isinstance(source, Inverse):
+        return flat_source(source.source)._replace(turned=True)
+    if isinstance(source, Constant):
+        return Flat(np.array([float(source.seconds)]), samples=True)
+    if isinstance(source, Samples):
+        return Flat(np.asarray(source.values, float), samples=True)
+    return Flat(source.table, samples=False)

@@ -35,13 +35,15 @@ class Timeline:
         self.network, self.tree, self.costs = network, tree, costs
         self.free: list[Numbers] = [np.zeros(n) for n in tree.counts]
         self.sent: list[Numbers] = [np.zeros(n) for n in tree.counts]  # when each last sent to its children
-        self.now = 0.0  # the latest moment of all so far
+        # the latest moment of all that others waited for: neither a message on its way down, which is still to be
+        # followed by something, nor the iterations of somebody who is too late for a merge
+        self.now = 0.0
 
     def play(self, event: Event) -> float:
-        """The moment at which all that happened so far is done."""
+        """The moment at which all iterations and merges so far are done."""
         match event:
             case Step(t, workers):
-                self.step(t, workers)
+                self._passed(self.step(t, workers))
             case Merge():
                 self.merge(event, self.arrivals(event))
             case Spread():
@@ -50,12 +52,13 @@ class Timeline:
                 self.survey(event)
         return self.now
 
-    def step(self, t: int, workers: Any) -> None:
+    def step(self, t: int, workers: Any) -> Numbers:
+        """Until when they compute; whether anyone waits for that is for a merge to say."""
         workers = _index(workers)
         seconds = self.network.compute[0].in_turn(t, workers)
         if self.costs.gradients != 1:
             seconds = seconds * self.costs.gradients
-        self._until(0, workers, self._free(0, workers) + seconds)
+        return self._until(0, workers, self._free(0, workers) + seconds)
 
     def arrivals(self, event: Merge) -> Numbers:
         """When the messages of the children would be there, if nobody waits."""
@@ -77,7 +80,7 @@ class Timeline:
         if waited is not None:
             np.maximum(there, waited if parents is None else waited[parents], out=there)
         np.maximum.at(there, group, arrivals)
-        self._until(k, parents, there + self.network.compute[k].at(event.t, parents))
+        self._passed(self._until(k, parents, there + self.network.compute[k].at(event.t, parents)))
 
     def spread(self, event: Spread, not_before: float = 0.0) -> None:
         nodes = [_index(some) for some in reached(self.tree, event)]
@@ -93,7 +96,6 @@ class Timeline:
                 self.free[j] = arrived
             else:
                 self.free[j][some] = arrived
-        self.now = max(self.now, float((self.free[0] if nodes[0] is None else self.free[0][nodes[0]]).max(initial=0)))
 
     def survey(self, event: Survey) -> None:
         """Everyone computes a full gradient, the answers climb to the cloud, and their mean comes down."""
@@ -106,17 +108,22 @@ class Timeline:
             np.maximum.at(self.free[k + 1], parents, arrived)
         for j in range(self.tree.tiers - 2, -1, -1):
             parents = self.tree.parents[j] if nodes[j] is None else self.tree.parents[j][nodes[j]]
+            if not self.costs.told[j]:
+                continue  # nobody below needs the answer: no message comes down, and nobody waits for one
             arrived = self._descended(j, nodes[j], event.t, self.free[j + 1][parents], self.costs.told[j])
-            self._until(j, nodes[j], arrived)
+            self._passed(self._until(j, nodes[j], arrived))
 
     def _free(self, tier: int, nodes: Any) -> Numbers:
         return self.free[tier] if nodes is None else self.free[tier][nodes]
 
-    def _until(self, tier: int, nodes: Any, seconds: Numbers) -> None:
+    def _until(self, tier: int, nodes: Any, seconds: Numbers) -> Numbers:
         if nodes is None:
             self.free[tier] = seconds
         else:
             self.free[tier][nodes] = seconds
+        return seconds
+
+    def _passed(self, seconds: Numbers) -> None:
         self.now = max(self.now, float(seconds.max(initial=0)))
 
     def _full(self, t: int, workers: Any) -> Numbers:

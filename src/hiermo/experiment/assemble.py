@@ -56,13 +56,20 @@ def start_of(recipe: Recipe, shape: tuple[int, ...], classes: int) -> nn.Module:
 
 def dimension(recipe: Recipe, dataset: Dataset) -> int:
     """Number of trainable parameters, without making them."""
-    build = partial(recipe.model.made.build, dataset.shape, dataset.classes)
+    return Flat(unmade(recipe, dataset)).parameters.size
+
+
+def unmade(recipe: Recipe, dataset: Dataset) -> nn.Module:
+    """The model without its numbers, if it can be had so."""
     try:
         with torch.device("meta"):
-            return Flat(build()).parameters.size
+            module: nn.Module = recipe.model.made.build(dataset.shape, dataset.classes)
+            Flat(module)
+            return module
     except (UserError, NotImplementedError, RuntimeError):  # a module of one's own may look at its numbers
         with torch.random.fork_rng(devices=[]):
-            return Flat(build()).parameters.size
+            made: nn.Module = recipe.model.made.build(dataset.shape, dataset.classes)
+            return made
 
 
 def check_device(device: str) -> str:

@@ -117,7 +117,7 @@ def draw_times(found: Sequence[Reached], until: dict[str, float], delays: str, p
             fontsize=9,
         )
     axes.set_yticks(range(len(there)), [plain(each.label) for each in there])
-    axes.set_xlim(0, 1.35 * max((each.mean + each.deviation for each in there), default=1))
+    axes.set_xlim(0, 1.5 * max((each.mean + each.deviation for each in there), default=1))
     missed = [plain(each.label) for each in found if not each.seconds]
     missing = f"\nnever reached: {', '.join(missed)}" if missed else ""
     axes.set_xlabel(f"simulated seconds (bars: mean, lines: ± deviation over runs and draws)\n{plain(delays)}{missing}")
