@@ -16,6 +16,9 @@ def forecast(
     edges: Annotated[int | None, typer.Option(min=1, help="How many edges they are divided among.")] = None,
     delays: DelaysFile = None,
     rounds: Annotated[int, typer.Option(min=1, help="Cloud rounds to go through.")] = 10,
+    every: Annotated[
+        bool, typer.Option("--all", help="All algorithms of the recipe, not only the first that has edges.")
+    ] = False,
     settings: Settings = None,
     seed: Seed = None,
     as_json: AsJson = False,
@@ -36,7 +39,7 @@ def forecast(
         def show(what: str, done: int) -> None:
             status.update(f"{what}: cloud round {done} of {rounds}")
 
-        told = foretold(chosen, workers, edges, rounds, show)
+        told = foretold(chosen, workers, edges, rounds, every, show)
     if as_json:
         sys.stdout.write(json.dumps(told, indent=2) + "\n")
         return

@@ -22,7 +22,7 @@ from hiermo.topology.tree import Tree
 
 PAPER = "paper"  # the profile that is used where nothing else is said
 DEVICE_KEYS = ("name", "nodes", "compute", "link", "cloud_link")
-KEYS = ("name", "profile", "trace", "sha256", *LETTERS, "device")
+KEYS = ("name", "description", "profile", "trace", "sha256", *LETTERS, "device")
 ROLES = ("compute", "up", "down", "cloud-up", "cloud-down")
 
 
@@ -90,50 +90,51 @@ def parse_delays(raw: Any, folders: Sequence[Path] = (), name: str = "the recipe
     """A table as TOML gives it; every fault is one sentence that names its key. Files are looked for in `folders`."""
     if not isinstance(raw, dict):
         raise UserError(f"delays must be a table, not {raw!r}")
-    if not isinstance(raw.get("name", ""), str):
-        raise UserError(f"delays.name must be a text, not {raw['name']!r}")
     faults = [f"delays.{key} is not a key of [delays]{suggestion(key, KEYS)}" for key in raw if key not in KEYS]
+    for key in ("name", "description", "profile", "trace", "sha256"):
+        if not isinstance(raw.get(key, ""), str):
+            faults.append(f"delays.{key} must be a text, not {raw[key]!r}")
     table: dict[str, Any] = dict(raw)
     rules: list[Rule] = []
-    missing: tuple[str, ...] = ()
     if "profile" in raw:
-        rules += list(profile(str(raw["profile"])).rules)
+        rules += _caught(faults, lambda: profile(str(raw["profile"])).rules)
     if "sha256" in raw and "trace" not in raw:
         faults.append("delays.sha256 goes with delays.trace")
-    devices = [device for device in _devices(raw.get("device", []), faults) if isinstance(device, dict)]
-    if "trace" in raw:
-        path = _located(str(raw["trace"]), folders)
+    devices = _devices(raw.get("device", []), faults)
+    if "trace" in raw and not faults:
+        path = _located(raw["trace"], folders)
         table |= {"trace": str(path), "sha256": _fingerprint(path, raw.get("sha256"))}
-        rules += _of_trace(path, devices)
-        missing = () if "profile" in raw else _missing(rules, raw)
+        rules += _caught(faults, _of_trace, path, devices)
     for letter, (tier, kind) in LETTERS.items():
         if letter in raw:
             rules += _caught(faults, _rules, Nodes(tier), kind, raw[letter], f"delays.{letter}")
     rules += _of_devices(devices, faults)
     if faults:
         raise UserError("\n".join(faults))
+    missing = _missing(rules) if "trace" in raw and "profile" not in raw else ()
     return Delays(str(raw.get("name", name)), table, tuple(rules), missing)
 
 
 def load_delays(name: str) -> Delays:
     """A built-in profile by name, or a file: TOML, or a trace in CSV or Parquet."""
-    path = Path(name).expanduser()
-    if name in profiles() and not path.is_file():
+    path = _file(Path(name))
+    if name in profiles() and path is None:
         return replace(profile(name), table={"profile": name, "name": profile(name).name})
-    if not path.is_file():
+    if path is None:
         raise UserError(f"--delays {name}: there is no such file, nor a built-in profile{suggestion(name, profiles())}")
     if path.suffix.lower() != ".toml":
         return parse_delays({"name": path.name, "trace": str(path.resolve())})
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
-        table = raw.get("delays", raw)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read: {error}") from None
+    except ValueError as error:  # also a number of more digits than Python reads
+        raise UserError(f"{path}: not valid TOML: {error}") from None
+    table = raw.get("delays", raw)
+    try:
         return parse_delays(
             {"name": path.name, **table} if isinstance(table, dict) else table, (path.resolve().parent,)
         )
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{path}: not valid TOML: {error}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read: {error}") from None
     except UserError as error:
         raise UserError("\n".join(f"{path}: {line}" for line in str(error).splitlines())) from None
 
@@ -172,12 +173,16 @@ def _caught(faults: list[str], make: Any, *words: Any) -> Any:
         return []
 
 
-def _devices(listed: Any, faults: list[str]) -> list[Any]:
+def _devices(listed: Any, faults: list[str]) -> list[dict[str, Any]]:
+    """As they are said, but for nodes that nobody could find."""
+    found: list[dict[str, Any]] = []
     if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
         faults.append("delays.device must be tables, each as [[delays.device]]")
         return []
     for k, device in enumerate(listed):
         at = _called(device, k)
+        if not isinstance(device.get("name", ""), str):
+            faults.append(f"delays.device.{k}.name must be a text, not {device['name']!r}")
         faults += [
             f"{at}.{key} is not a key of a device{suggestion(key, DEVICE_KEYS)}"
             for key in device
@@ -186,7 +191,9 @@ def _devices(listed: Any, faults: list[str]) -> list[Any]:
         nodes = device.get("nodes", [])
         if not isinstance(nodes, list) or not all(isinstance(each, str) and named_nodes(each) for each in nodes):
             faults.append(f"{at}.nodes: {WAYS}, in a list, not {nodes!r}")
-    return listed
+            device = {key: each for key, each in device.items() if key != "nodes"}
+        found.append(device)
+    return found
 
 
 def _called(device: dict[str, Any], k: int) -> str:
@@ -197,12 +204,10 @@ def _of_devices(devices: Sequence[dict[str, Any]], faults: list[str]) -> list[Ru
     """Classes with `nodes` have those; the others take turns among the workers."""
     found = []
     for device, (k, nodes) in zip(devices, _places(devices), strict=True):
-        if any("nodes" in fault for fault in faults):
-            continue
         for key, kind in (("compute", "compute"), ("link", "both"), ("cloud_link", "cloud-both")):
             for place in nodes if key in device else ():
                 found += _caught(faults, _rules, place, kind, device[key], f"{_called(device, k)}.{key}")
-    return found
+    return sorted(found, key=_narrowness)
 
 
 def _places(devices: Sequence[dict[str, Any]]) -> Iterable[tuple[int, list[Nodes]]]:
@@ -228,8 +233,13 @@ def _of_trace(path: Path, devices: Sequence[dict[str, Any]]) -> list[Rule]:
         single = named_nodes(label)
         for nodes in known[label] if single is None else [single]:
             found += _measured_rules(nodes, kind, measured)
-    # what is said of one node goes before what is said of all
-    return sorted(found, key=lambda rule: (rule.nodes.every > 1) + 2 * (rule.nodes.first is not None))
+    return sorted(found, key=_narrowness)
+
+
+def _narrowness(rule: Rule) -> tuple[bool, bool, int]:
+    """What is said of one node goes before what is said of some, and that before what is said of all."""
+    first, last = rule.nodes.first, rule.nodes.last
+    return first is not None, rule.nodes.every > 1, (first or 0) - (last or 0)
 
 
 def _measured_rules(nodes: Nodes, kind: str, measured: Any) -> list[Rule]:
@@ -244,22 +254,33 @@ def _measured_rules(nodes: Nodes, kind: str, measured: Any) -> list[Rule]:
     return [Rule(nodes, kind, way)]
 
 
-def _missing(rules: Sequence[Rule], raw: dict[str, Any]) -> tuple[str, ...]:
+def _missing(rules: Sequence[Rule]) -> tuple[str, ...]:
     """Letters that neither the trace nor the table beside it speaks of; phi_w2c can be had from the other two."""
-    had = {(str(rule.nodes.tier), "compute" if rule.role == "compute" else "both") for rule in rules}
-    return tuple(letter for letter, of in LETTERS.items() if of not in had and letter not in (*raw, "phi_w2c"))
+    kinds = {"up": "both", "down": "both"}
+    had = {(str(rule.nodes.tier), kinds.get(rule.role, rule.role)) for rule in rules}
+    return tuple(letter for letter, of in LETTERS.items() if of not in had and letter != "phi_w2c")
 
 
 def _located(name: str, folders: Sequence[Path]) -> Path:
-    given = Path(name).expanduser()
-    for place in (*(folder / given for folder in folders), given):
-        if place.is_file():
-            return place.resolve()
+    for folder in (*folders, Path()):
+        if (found := _file(folder / name)) is not None:
+            return found.resolve()
     raise UserError(f"delays.trace: there is no file {name}")
 
 
+def _file(path: Path) -> Path | None:
+    try:
+        found = path.expanduser()
+        return found if found.is_file() else None
+    except (OSError, RuntimeError):  # a name that is too long, the home of nobody
+        return None
+
+
 def _fingerprint(path: Path, expected: Any) -> str:
-    found = sha256(path.read_bytes()).hexdigest()
+    try:
+        found = sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise UserError(f"delays.trace: {path} cannot be read: {error}") from None
     if expected is not None and expected != found:
         raise UserError(f"delays.trace: {path} has changed since delays.sha256 was written; a run goes on with its own")
     return found

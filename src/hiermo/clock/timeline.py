@@ -107,9 +107,9 @@ class Timeline:
             parents = self.tree.parents[k] if some is None else self.tree.parents[k][some]
             np.maximum.at(self.free[k + 1], parents, arrived)
         for j in range(self.tree.tiers - 2, -1, -1):
-            parents = self.tree.parents[j] if nodes[j] is None else self.tree.parents[j][nodes[j]]
             if not self.costs.told[j]:
                 continue  # nobody below needs the answer: no message comes down, and nobody waits for one
+            parents = self.tree.parents[j] if nodes[j] is None else self.tree.parents[j][nodes[j]]
             arrived = self._descended(j, nodes[j], event.t, self.free[j + 1][parents], self.costs.told[j])
             self._passed(self._until(j, nodes[j], arrived))
 

@@ -8,14 +8,15 @@ kind     compute: an iteration of a worker, a merge of an edge or of the cloud;
 bytes    the size of the message: its time is then taken to be a latency plus bytes over bandwidth
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 import csv
-from math import isfinite
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from hiermo.clock.nodes import named_nodes
 from hiermo.clock.sources import Constant, Samples
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import suggestion
@@ -34,6 +35,7 @@ ALIKE = {
     "upload": "up", "uplink": "up", "download": "down", "downlink": "down", "link": "both", "round-trip": "both",
     "communication": "both", "transfer": "both", "cloud-link": "cloud-both",
 }  # fmt: skip
+OWNERS = {"worker": "a worker", "edge": "an edge", "cloud": "the cloud"}
 COLUMNS = ("node", "kind", "seconds", "bytes")
 PARQUET = (".parquet", ".pq")
 
@@ -53,13 +55,16 @@ def read_trace(path: Path) -> Trace:
     samples: dict[tuple[str, str], list[tuple[float, float | None]]] = {}
     for row, line in _rows(path):
         at = f"{path}: row {row}"
-        node, kind = str(line.get("node") or "").strip(), str(line.get("kind") or "").strip().lower().replace(" ", "-")
-        if kind.replace("-", "_") in LETTERS:
-            whole, kind = LETTERS[kind.replace("-", "_")]
+        node, kind = _text(line.get("node")), _text(line.get("kind")).lower().replace(" ", "-")
+        if (letter := kind.replace("-", "_")) in LETTERS:
+            whole, kind = LETTERS[letter]
             node = whole if not node or node == "*" else f"{whole} {node}" if node.isdecimal() else node
+            single = named_nodes(node)  # None: a class of devices, which are workers where nothing else is said
+            if ("worker" if single is None else single.tier) in OWNERS.keys() - {whole}:
+                raise UserError(f"{at}: {letter} is a delay of {OWNERS[whole]}, not of {_shown(node)!r}")
         kind = ALIKE.get(kind, kind)
         if kind not in KINDS:
-            raise UserError(f"{at}: there is no kind '{kind}'{suggestion(kind, (*KINDS, *LETTERS))}")
+            raise UserError(f"{at}: there is no kind {_shown(kind)!r}{suggestion(kind, (*KINDS, *LETTERS))}")
         if not node:
             raise UserError(f"{at}: the node is missing: name a worker, an edge, the cloud or a class of devices")
         seconds = _number(at, "seconds", line.get("seconds"))
@@ -100,8 +105,12 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def _csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     with path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.DictReader(file, skipinitialspace=True)
-        _check_columns(path, reader.fieldnames or ())
+        reader.fieldnames = [name.strip() for name in reader.fieldnames or ()]
+        _check_columns(path, reader.fieldnames)
         for line in reader:
+            if line.get(None):  # as where a comma stands for a decimal point
+                more = f"more values than columns: {', '.join(reader.fieldnames)}"
+                raise UserError(f"{path}: row {reader.line_num}: there are {more}")
             if any(line.get(name) for name in COLUMNS):
                 yield reader.line_num, line
 
@@ -120,17 +129,26 @@ def _parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     yield from enumerate(table.select(known).to_pylist(), start=1)
 
 
-def _check_columns(path: Path, names: Iterable[str]) -> None:
-    for name in COLUMNS[:3]:
-        if name not in names:
-            found = ", ".join(map(str, names)) or "none"
-            raise UserError(f"{path}: a trace has the columns node, kind, seconds and maybe bytes; it has {found}")
+def _check_columns(path: Path, names: Sequence[str]) -> None:
+    if any(name not in names for name in COLUMNS[:3]) or any(names.count(name) > 1 for name in COLUMNS):
+        found = _shown(", ".join(map(str, names))) or "none"
+        raise UserError(f"{path}: a trace has the columns node, kind, seconds and maybe bytes, once; it has {found}")
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def _shown(text: str) -> str:
+    """In a sentence: what is no text at all is long, and has signs that no terminal should get."""
+    plain = "".join(sign if sign.isprintable() else "?" for sign in text)
+    return plain if len(plain) <= 80 else f"{plain[:80]}..."
 
 
 def _number(at: str, name: str, text: Any) -> float:
     try:
-        value = float(text)
-    except (TypeError, ValueError):
+        value = nan if isinstance(text, bool) else float(text)
+    except (TypeError, ValueError, OverflowError):
         raise UserError(f"{at}: {name} must be a number, not {text!r}") from None
     if not isfinite(value) or value < 0:
         raise UserError(f"{at}: {name} must be a number of at least 0, not {text}")

@@ -26,15 +26,18 @@ def forecast(
     workers: int | None = None,
     edges: int | None = None,
     rounds: int = 10,
+    every: bool = False,
     show: Show = lambda what, done: None,
 ) -> dict[str, Any]:
-    """Means over some cloud rounds, for the recipe's algorithms; the first one with edges stands for the recipe."""
+    """Means over some cloud rounds, of the recipe's first algorithm that has edges; if asked, of `every` one too."""
     tree = grown(recipe.tree.build(), workers, edges)
-    model = size_of_model(recipe, tree.n_workers)
-    told = [of_algorithm(recipe, part, tree, model, rounds, show) for part in recipe.algorithms]
-    first = next((each for each in told if "seconds_per_cloud_round" in each), None)
-    if first is None:
+    chosen = next((part for part in recipe.algorithms if part.made.tiers in (None, 3)), None)
+    if chosen is None:
         raise UserError("no algorithm of the recipe has edges: add one that has, as in -s algorithm=HierMo")
+    model = size_of_model(recipe, tree.n_workers)
+    parts = recipe.algorithms if every else (chosen,)
+    told = [of_algorithm(recipe, part, tree, model, rounds, show) for part in parts]
+    first = told[parts.index(chosen)]
     facts = {
         "recipe": recipe.name,
         "workers": tree.n_workers,
