@@ -13,12 +13,13 @@ class Things(StrEnum):
     datasets = "datasets"
     models = "models"
     partitions = "partitions"
+    delays = "delays"
     recipes = "recipes"
 
 
 def list_things(
     what: Annotated[
-        Things, typer.Argument(metavar="algorithms|datasets|models|partitions|recipes", help="What to list.")
+        Things, typer.Argument(metavar="algorithms|datasets|models|partitions|delays|recipes", help="What to list.")
     ],
 ) -> None:
     """List what recipes can name."""
@@ -35,6 +36,7 @@ def list_things(
         Things.datasets: _datasets,
         Things.models: lambda: _kinds(MODELS),
         Things.partitions: lambda: _kinds(PARTITIONS),
+        Things.delays: _delays,
         Things.recipes: _recipes,
     }[what]()
     for name in columns:
@@ -89,6 +91,12 @@ def _datasets() -> Listing:
 def _kinds(registry: Registry) -> Listing:
     kinds = [(name, registry.get(name)) for name in registry.names()]
     return ["name", "parameters", "what it is"], [[name, _parameters(k), k.summary] for name, k in kinds]
+
+
+def _delays() -> Listing:
+    from hiermo.clock.delays import profiles
+
+    return ["name", "what it is"], [[name, about] for name, about in profiles().items()]
 
 
 def _recipes() -> Listing:

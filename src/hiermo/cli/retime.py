@@ -16,7 +16,10 @@ def retime(
     delays: DelaysFile = None,
     until: Annotated[
         list[str] | None,
-        typer.Option(metavar="METRIC=VALUE", help="Tell the time until this is met, as in --until accuracy=0.9."),
+        typer.Option(
+            metavar="METRIC=VALUE",
+            help="Tell the time until this is met, as in --until accuracy=0.9; else the target of the recipe.",
+        ),
     ] = None,
     draws: Annotated[int, typer.Option(min=1, help="How many times the delays are drawn, for the spread.")] = 10,
     out: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Where to draw it; else in RUN_DIR.")] = None,
@@ -39,6 +42,7 @@ def retime(
     if picture.suffix.lower() != ".png" or not picture.parent.is_dir():
         raise UserError(f"--out {picture}: name a .png file in a folder that exists")
     runs = [each for folder in directories for each in opened(folder)]
+    targets = targets or dict(runs[0].recipe().train.until or {})
     found, notes = [], []
     with loading("going through the events") as status:
         for k, directory in enumerate(runs, start=1):
