@@ -83,3 +83,22 @@ def test_the_algorithm_pages_are_those_of_the_algorithms():
     for name in made.ALGORITHMS.names():
         assert (ROOT / f"docs/algorithms/{name}.md").read_text() == made.page(name), name
         assert (ROOT / f"docs/algorithms/{name}.svg").is_file()
+
+
+def test_the_page_on_time_is_right(tmp_path):
+    """Its tables are understood, and its code runs."""
+    page = (ROOT / "docs/clock.md").read_text()
+    usual = {"data": "mnist-5k", "model": "logistic", "train": {"iterations": 20}, "algorithm": "HierMo"}
+    usual["tree"] = {"edges": 2, "workers_per_edge": 5}
+    shown = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    assert len(shown) == 4
+    for text in shown:
+        parse({**usual, **tomllib.loads(text)})
+    trace = tmp_path / "trace.csv"
+    trace.write_text(re.search(r"```text\n(node,kind.*?)```", page, flags=re.DOTALL)[1])
+    parse({**usual, "delays": {"trace": str(trace)}})
+    script = tmp_path / "pasted.py"
+    script.write_text("\n".join(blocks("docs/clock.md")))
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 5

@@ -53,10 +53,11 @@ HEAVY = {
 
 
 FEW = [
-    "data.partition={kind='sizes', sizes=[64, 64, 64, 64]}",
+    "data.partition={kind='sizes', sizes=[32, 32, 32, 32]}",
     "train.batch=8",
-    "evaluate.train=64",
-    "evaluate.test=64",
+    "evaluate.train=32",
+    "evaluate.test=32",
+    "periods.tau=4",
 ]
 LIGHTER = {"paper/time-to-accuracy-1": FEW, "paper/time-to-accuracy-2": FEW}  # ten CNNs, one with full gradients
 
@@ -78,9 +79,9 @@ def test_a_deep_model_learns_on_the_three_tier_tree(name, tmp_path):
 @pytest.mark.parametrize("name", [marked(name) for name in NAMES if name not in HEAVY])
 @pytest.mark.filterwarnings("ignore:HierMo.form='position'. is unstable")
 def test_it_trains(name, tmp_path):
-    whole = recipe_file.load(name)
-    two_rounds = 2 * prod(whole.periods)
-    recipe = recipe_file.load(name, [f"train.iterations={two_rounds}", "evaluate.every=1", *LIGHTER.get(name, [])])
+    settings = LIGHTER.get(name, [])
+    two_rounds = 2 * prod(recipe_file.load(name, settings).periods)
+    recipe = recipe_file.load(name, [f"train.iterations={two_rounds}", "evaluate.every=1", *settings])
     assert recipe.source.made.find(data_directory())
     problem = problem_of(recipe)
     for directory in create(tmp_path / "out", recipe):
