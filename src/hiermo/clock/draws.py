@@ -24,6 +24,7 @@ STRIDE = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: multiples
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)  # of the mixing of splitmix64
 MANY = 1 << 16  # numbers that compiled code draws in one task; fewer are drawn by numpy
 SAMPLES, TABLE = 1, 2  # kinds of sources, as in `hiermo.kernels.drawn`
+FEW = 64  # nodes for which many t at once cost no more than one
 AHEAD = 1 << 14  # numbers that are drawn at once for nodes that are few
 
 
@@ -74,6 +75,8 @@ class Draws:
         """The delays of some nodes, None for all of them, at t."""
         if self.constant:
             return self.means if nodes is None else self.means[nodes]
+        if self.n <= FEW:
+            return self.in_turn(t, nodes)
         group = self.group if nodes is None else self.group[nodes]
         keys = self._keys if nodes is None else self._keys[nodes]
         return self._drawn(keys, group, t)
@@ -81,7 +84,7 @@ class Draws:
     def in_turn(self, t: int, nodes: Any = None) -> Numbers:
         """The same; quicker where every t is asked for one after the other and nodes are few."""
         if self.constant or self.n > AHEAD // 4:
-            return self.at(t, nodes)
+            return self.at(t, nodes)  # never of few nodes, which would come back here
         first, block = self._block
         if not first <= t < first + len(block):
             rows = np.arange(t, t + AHEAD // self.n)
