@@ -113,7 +113,7 @@ def test_the_time_to_a_target(hiermo, recipe, file, tmp_path):
     assert told["runs"][0]["mean_s"] == first * ROUND
     (never,) = json.loads(hiermo("retime", "o", "--delays", delays, "--until", "accuracy=2", "--json").out)["runs"]
     assert (never["reached"], never["of"]) == (0, 10)
-    assert "not within 10 tries" in hiermo("retime", "o", "--delays", delays, "--until", "accuracy=2").out
+    assert "not reached" in hiermo("retime", "o", "--delays", delays, "--until", "accuracy=2").out
     assert "has iteration, cloud_round" in hiermo("retime", "o", "--until", "speed=1").error
     assert "write METRIC=VALUE" in hiermo("retime", "o", "--until", "accuracy").error
 
@@ -160,9 +160,10 @@ def test_a_forecast_with_bandwidths(hiermo, recipe, file):
     told = json.loads(hiermo("forecast", recipe(delays=links), "--workers", "9", "--edges", "3", "--json").out)
     assert told["seconds_per_cloud_round"] == pytest.approx(2 * 2 * 0.625 + 2 * 0.625)
     assert told["two_tier"]["seconds_per_cloud_round"] == pytest.approx(2 * 0.625)
-    links["phi_w2c"]["shared"] = True  # nine messages one after the other on the cloud's line
+    links["phi_w2c"]["shared"] = True
     told = json.loads(hiermo("forecast", recipe(delays=links), "--workers", "9", "--edges", "3", "--json").out)
-    assert told["two_tier"]["seconds_per_cloud_round"] == pytest.approx(2 * (0.125 + 9 * 0.5))
+    # nine messages come down the cloud's line one after the other; who has his answers while the others wait
+    assert told["two_tier"]["seconds_per_cloud_round"] == pytest.approx(9 * 0.5 + 0.125 + 0.125 + 0.5)
 
 
 def test_a_forecast_of_many_workers_divides_no_data(hiermo, recipe):

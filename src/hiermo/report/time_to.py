@@ -80,7 +80,7 @@ def time_table(found: Sequence[Reached], until: dict[str, float], delays: str) -
         table.add_column(name, justify="right", no_wrap=True)
     for each in found:
         if not each.seconds:
-            table.add_row(escape(each.label), "-", f"not within {each.tried} tries", *[""] * (4 + saved))
+            table.add_row(escape(each.label), "-", "not reached", *[""] * (4 + saved))
             continue
         share = saving(found, each)
         table.add_row(

@@ -68,7 +68,7 @@ def test_the_table_has_all_of_it_in_80_columns():
         "50.0",
         "60 %",
         "a $x$ [b]",
-        "not within 1 tries",
+        "not reached",
         "my [delays].csv",
     ):
         assert word in text
