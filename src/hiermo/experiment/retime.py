@@ -26,8 +26,13 @@ class Retimed(NamedTuple):
         return next((line for line in self.lines if reached(until, line)), None)
 
 
-def retime(directory: RunDirectory, delays: Delays, draws: Sequence[int]) -> list[Retimed]:
-    """Its evaluations under each draw; refuses a run that would have been another one under other delays."""
+def retime(
+    directory: RunDirectory, delays: Delays, draws: Sequence[int], *, full_gradients: bool = True
+) -> list[Retimed]:
+    """Its evaluations under each draw; refuses a run that would have been another one under other delays.
+
+    Without `full_gradients`, a gradient over all data of a worker takes no time.
+    """
     recipe = directory.recipe()
     (part,) = recipe.algorithms
     lines = directory.evaluations()
@@ -37,6 +42,8 @@ def retime(directory: RunDirectory, delays: Delays, draws: Sequence[int]) -> lis
     if depends_on_delays(other, part):
         return [Retimed(part.label, directory, recipe.train.seed, _as_it_ran(directory, recipe, delays, lines))]
     model = _size(directory, recipe)
+    if not full_gradients:
+        model = model._replace(batches=0.0)
     last = max(line["cloud_round"] for line in lines)
     found = []
     for draw in draws:
