@@ -15,6 +15,7 @@ counts as stale as it then is.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from math import inf
 from random import Random
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -69,14 +70,11 @@ class CFL(Algorithm):
     def plan(self, setting: Setting) -> Iterator[Event]:
         if self.schedule == "async":
             yield Spread(setting.start + 1, 2)
-        for ell, cycle in self.arrivals(setting):
-            yield from cycle
-            yield Merge(cycle[-1].t, 2, (ell,))
-            if self.schedule == "async":
-                yield Spread(cycle[-1].t + 1, 2, (ell,))  # pull right after merging
+        for visit in self.visits(setting):
+            yield from visit
 
     def cycle(self, setting: Setting, ell: int, team: Any, p: int) -> list[Event]:
-        """What edge ell and its team do before they arrive for the p-th time."""
+        """What edge ell and its team do until they have arrived for the p-th time."""
         tau, pi = setting.periods
         t = setting.start + (p - 1) * tau * pi
         events: list[Event] = []
@@ -88,10 +86,10 @@ class CFL(Algorithm):
             events += [Step(t + j, team) for j in range(1, tau + 1)]
             t += tau
             events.append(Merge(t, 1, team))
-        return events
+        return [*events, Merge(t, 2, (ell,))]
 
-    def arrivals(self, setting: Setting) -> Iterator[tuple[int, list[Event]]]:
-        """(edge, its events before it) for each arrival at the cloud: a queue in the order of time.
+    def visits(self, setting: Setting) -> Iterator[list[Event]]:
+        """The events of each arrival at the cloud, and of the pull after it: a queue in the order of time.
 
         Without a clock all edges are equally fast. It ends with the first arrival by which the steps of all workers are
         as many as `iterations` of each would be.
@@ -104,27 +102,44 @@ class CFL(Algorithm):
         left = (setting.iterations - setting.start) * n_workers
         queue: list[tuple[float, float, int, int, list[Event]]] = []
 
-        def train(ell: int, p: int) -> None:
-            """Edge ell sets out for its p-th arrival."""
-            events = self.cycle(setting, ell, teams[ell], p)
-            moment = float(p)
-            if player is not None:
-                for event in events:
-                    player.play(event)
-                moment = player.arrival(Merge(events[-1].t, 2, (ell,)))
+        def add(moment: float, ell: int, p: int, events: list[Event]) -> None:
             first = setting.start // period + p  # a function of (seed, edge, arrival): a longer run begins alike
             tie = Random(f"{setting.seed} {ell} {first}").random() if self.order == "random" else 0.0
             heappush(queue, (moment, tie, ell, p, events))
 
-        if player is not None:
-            player.play(Spread(setting.start + 1, 2))
-        for ell in range(n_edges):
-            train(ell, 1)
-        while left > 0:
-            _, _, ell, p, events = heappop(queue)
-            yield ell, events
-            left -= period * len(teams[ell])
+        def train(ell: int, p: int) -> None:
+            """Edge ell sets out for its p-th arrival."""
+            events, moment = self.cycle(setting, ell, teams[ell], p), float(p)
             if player is not None:
-                player.play(Merge(events[-1].t, 2, (ell,)))
-                player.play(Spread(events[-1].t + 1, 2, (ell,)))
+                for event in events[:-1]:
+                    player.play(event)
+                moment = player.arrival(Merge(events[-1].t, 2, (ell,)))
+            add(moment, ell, p, events)
+
+        starts = [0.0] * n_edges
+        if player is not None:
+            starts = [player.waits(Spread(setting.start + 1, 2, (ell,))) for ell in range(n_edges)]
+            player.play(Spread(setting.start + 1, 2))
+        for ell, start in enumerate(starts):
+            if start == min(starts):
+                train(ell, 1)
+            else:
+                add(start, ell, 0, [Spread(setting.start + 1, 2, (ell,))])
+        while left > 0:
+            moment, _, ell, p, events = heappop(queue)
+            if moment == inf:
+                return  # all are away for good
+            yield events
+            if player is not None:
+                player.play(events[-1])
+            if isinstance(events[-1], Merge):
+                left -= period * len(teams[ell])
+                if self.schedule == "async":
+                    pull = Spread(events[-1].t + 1, 2, (ell,))  # right after merging, or when it is back
+                    if player is not None and (back := player.waits(pull)):
+                        add(back, ell, p, [pull])
+                        continue
+                    yield [pull]
+                    if player is not None:
+                        player.play(pull)
             train(ell, p + 1)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from hiermo.clock.nodes import WAYS, Nodes, named_nodes
 from hiermo.core.errors import UserError
-from hiermo.core.parameter import Range, Rate, faults
+from hiermo.core.parameter import Range, Rate, check_values, faults
 from hiermo.topology.tree import Tree
 
 Share = Annotated[float, Range(gt=0, le=1)]
@@ -58,9 +58,11 @@ class Absence:
         return tuple(each for k, table in enumerate(self.away) for each in _read(table, f"absence.away.{k}"))
 
     def check(self, tree: Tree) -> None:
+        check_values(self)
         for k, table in enumerate(self.away):
             for each in _read(table, f"absence.away.{k}"):
-                if each.nodes.tier == "cloud":
+                # by its number too; but tier 1 of a flattened tree was that of the edges, which it has lost
+                if each.nodes.tier == "cloud" or each.nodes.tier == tree.tiers - 1 > 1:
                     raise UserError(f"absence.away.{k}: without the cloud there is nobody to come back to")
                 each.nodes.check(tree, f"absence.away.{k}")
 
@@ -76,7 +78,10 @@ def _read(table: Any, at: str) -> list[Away]:
     if not isinstance(table, dict):
         raise UserError(f"{at} must be a table as {{ nodes = 'edge 1', seconds = [60, 120] }}, not {table!r}")
     for name, wrong in faults(_AwayTable, table):
-        raise UserError(f"{at}.{name} {wrong}".replace("a parameter of _AwayTable", "a key of an absence"))
+        in_recipe = wrong.replace("a parameter of _AwayTable", "a key of an absence").removesuffix(
+            ": _AwayTable needs it"
+        )
+        raise UserError(f"{at}.{name} {in_recipe}")
     said = _AwayTable(**table)
     names = [said.nodes] if isinstance(said.nodes, str) else said.nodes
     meant = [(name, named_nodes(name)) for name in names]

@@ -6,6 +6,7 @@ absentee did in the round is lost: its record stays as the round's message left 
 """
 
 from collections.abc import Iterator
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -30,14 +31,12 @@ class Attendance:
         self._asked: list[Mask] = [np.ones(n, bool) for n in tree.counts]  # reached by the round's message
         self._there: list[Mask] = [np.ones(n, bool) for n in tree.counts]  # and not missing since
         self._since = [np.zeros(n, int) for n in tree.counts]  # the iteration before which that message came
+        self._lost = [np.zeros(n) for n in tree.counts]  # the second at which each of the missing had gone away, or 0
         self._keys = {
             what: [keys_of(seed, f"{what} {tier}", np.arange(n)) for tier, n in enumerate(tree.counts)]
             for what in ("asked", "drop-out")
         }
-        self._away = [
-            [(each, nodes) for each in absence.spells if len(nodes := each.nodes.within(tier, tree))]
-            for tier in range(tree.tiers)
-        ]
+        self._away = _away_by_tier(absence, tree)
         self._steps: list[Step] = []  # since the last merge: who made them for nothing is known at the merge
 
     def let_through(self, event: Event) -> Iterator[Event]:
@@ -69,23 +68,40 @@ class Attendance:
                 self.timeline.play(done)
                 yield done
 
+    def waits(self, event: Spread) -> float:
+        """Until when nobody is there whom a Spread to come could reach: 0 if someone is, inf if nobody ever will be."""
+        _, reach, wait = self._sent(event)
+        return wait if reach[0].any() else inf
+
     def _spread(self, event: Spread) -> Iterator[Event]:
-        moment, wait = self.timeline.free[event.tier], 0.0
-        family, reach = self._reach(event, moment)
-        if not reach[0].any() and (back := self._back(family, float(moment.max()))) is not None:
-            wait = back  # nobody is there: whoever is back first is sent to
-            family, reach = self._reach(event, np.full_like(moment, back))
-        for j in range(event.tier - 1, -1, -1):
-            self._asked[j][family[j]] = reach[j][family[j]]
-            self._there[j][family[j]] = reach[j][family[j]]
-            self._since[j][family[j]] = event.t
+        k, free, parents = event.tier, self.timeline.free[event.tier], self.tree.parents[event.tier - 1]
+        if k < self.tree.tiers - 1:
+            senders = _any_child(_mask(event.children, len(parents)), parents, len(free))
+            self._take_out(k, senders, free, event.t)
+        family, reach, wait = self._sent(event)
+        for j in range(k):
+            self._asked[j][family[j]] = self._there[j][family[j]] = reach[j][family[j]]
+            self._since[j][family[j]], self._lost[j][family[j]] = event.t, 0.0
         if not reach[0].any():
             return
-        everyone = all(mask.all() for mask in reach)
-        sent = event if everyone else Spread(event.t, event.tier, event.children, np.flatnonzero(reach[0]))
-        self.timeline.spread(sent, wait)
+        waiting = parents[reach[k - 1]]
+        free[waiting] = np.maximum(free[waiting], wait)
+        everyone = all((some == meant).all() for some, meant in zip(reach, family, strict=True))
+        sent = event if everyone else Spread(event.t, k, event.children, np.flatnonzero(reach[0]))
+        self.timeline.spread(sent)
         self._there[0] &= ~(reach[0] & self._by_chance("drop-out", 0, event.t, self.absence.drop_out))
         yield sent
+
+    def _sent(self, event: Spread) -> tuple[list[Mask], list[Mask], float]:
+        """Who is meant, who is reached, and until when their parents wait for that."""
+        moment = self.timeline.free[event.tier]
+        family, reach = self._reach(event, moment)
+        if not reach[0].any():  # whoever is back first is sent to
+            for back in self._returns(family, float(moment.min())):
+                _, later = self._reach(event, np.maximum(moment, back))
+                if later[0].any():
+                    return family, later, back
+        return family, reach, 0.0
 
     def _reach(self, event: Spread, moment: Numbers) -> tuple[list[Mask], list[Mask]]:
         """Per tier below the sender: who is meant, and who of them is reached."""
@@ -97,7 +113,7 @@ class Attendance:
             family[j] = _mask(event.children, len(parents)) if j == top else family[j + 1][parents]
             senders = self._there[j + 1] if j == top else reach[j + 1]
             moment = moment[parents]
-            missing = self._gone(j, moment, moment, event.t, np.full(len(parents), event.t))
+            missing = self._gone(j, moment, event.t)
             if j:
                 missing |= self._by_chance("drop-out", j, event.t, self.absence.edge_drop_out)
             reach[j] = family[j] & senders[parents] & ~missing
@@ -108,65 +124,107 @@ class Attendance:
         return family, reach
 
     def _merge(self, event: Merge) -> Iterator[Event]:
-        k = event.tier
-        below = k - 1
-        parents = self.tree.parents[below]
+        k, below = event.tier, event.tier - 1
+        parents, n = self.tree.parents[below], self.tree.counts[k]
         meant = _mask(event.children, len(parents))
-        steps: list[Step] = []
-        if below == 0:
-            steps = [step for step in self._steps if step.workers is None or meant[np.asarray(step.workers)].any()]
-            self._steps = [step for step in self._steps if not any(step is each for each in steps)]
-        there = meant & self._there[below]
-        trying = np.flatnonzero(there)
-        for step in steps:
-            self.timeline.step(step.t, _some(there & _mask(step.workers, len(parents)), step.workers))
-        arrivals = np.full(len(parents), np.inf)
-        if len(trying):
-            arrivals[trying] = self.timeline.arrivals(Merge(event.t, k, None if there.all() else trying))
-        begun = self.timeline.sent[k][parents]
-        there &= ~self._gone(below, begun, arrivals, event.t, self._since[below])
-        there, waited = self._in_time(k, meant & self._asked[below], there, arrivals)
+        steps = self._steps_of(meant) if below == 0 else []
+        there = meant & self._there[below] & self._there[k][parents]
+        arrivals = self._arrivals(event, steps, there)
+        self._take_out(below, there, arrivals, event.t)
+        there &= self._there[below]
+        there, until = self._in_time(k, meant & self._asked[below], there, arrivals)
+        if k < self.tree.tiers - 1:
+            merging = np.maximum(until, self.timeline.free[k])
+            np.maximum.at(merging, parents[there], arrivals[there])
+            self._take_out(k, _any_child(meant, parents, n), merging, event.t)
+            there &= self._there[k][parents]
+            until = np.where(self._there[k], until, self._lost[k])
         self._there[below] &= there | ~meant
+        idle = _any_child(meant, parents, n) & ~_any_child(there, parents, n)
+        self.timeline.free[k][idle] = np.maximum(self.timeline.free[k], until)[idle]
         makers = np.flatnonzero(there)
         for step in steps:
             if (some := there & _mask(step.workers, len(parents))).any():
-                yield Step(step.t, _some(some, step.workers, makers))
+                done = Step(step.t, _some(some, step.workers, makers))
+                self.timeline.play(done)
+                yield done
         if len(makers):
-            merged = Merge(event.t, k, None if there.all() else makers)
-            self.timeline.merge(merged, arrivals[makers], waited)
+            merged = event if len(makers) == meant.sum() else Merge(event.t, k, makers)
+            self.timeline.merge(merged, self.timeline.arrivals(merged), until)
+            if k == self.tree.tiers - 1:
+                self.timeline.now = float(self.timeline.free[k][0])  # nobody waited for what late edges did meanwhile
             yield merged
 
-    def _in_time(self, k: int, asked: Mask, there: Mask, arrivals: Numbers) -> tuple[Mask, Numbers | None]:
+    def _steps_of(self, meant: Mask) -> list[Step]:
+        """The steps of those who merge; those of others wait for a merge of their own."""
+        if meant.all():
+            found, self._steps = self._steps, []
+            return found
+        found, self._steps, waiting = [], [], self._steps
+        for step in waiting:
+            own = _mask(step.workers, len(meant))
+            if (own & meant).any():
+                found.append(Step(step.t, _some(own & meant, step.workers)))
+            if (own & ~meant).any():
+                self._steps.append(Step(step.t, _some(own & ~meant, step.workers)))
+        return found
+
+    def _arrivals(self, event: Merge, steps: list[Step], trying: Mask) -> Numbers:
+        """When each would be there, after its steps; inf for those who are not even trying."""
+        arrivals = np.full(len(trying), np.inf)
+        if not self.absence.depends_on_time or not trying.any():
+            return arrivals
+        before = self.timeline.free[0].copy() if steps else self.timeline.free[0]
+        for step in steps:
+            if (some := trying & _mask(step.workers, len(trying))).any():
+                self.timeline.step(step.t, _some(some, step.workers))
+        arrivals[trying] = self.timeline.arrivals(Merge(event.t, event.tier, _some(trying, None)))
+        self.timeline.free[0] = before  # whose steps count is not known yet
+        return arrivals
+
+    def _in_time(self, k: int, asked: Mask, there: Mask, arrivals: Numbers) -> tuple[Mask, Numbers]:
         """Who arrives before the deadline, or first of all; and until when their parents wait for the others."""
         patience = self.absence.deadline_s if k == 1 else self.absence.cloud_deadline_s
-        if patience is None:
-            return there, None
         parents, n = self.tree.parents[k - 1], self.tree.counts[k]
-        limit = self.timeline.sent[k] + patience
-        earliest = np.full(n, np.inf)
-        np.minimum.at(earliest, parents[there], arrivals[there])
-        limit_or_first = np.maximum(limit, earliest)  # where nobody is in time, the first is waited for
-        in_time = there & (arrivals <= limit_or_first[parents])
-        missing = np.zeros(n, bool)
-        np.logical_or.at(missing, parents, asked & ~in_time)
-        return in_time, np.where(missing & np.isfinite(earliest), limit, 0.0)
+        until = np.zeros(n)
+        if patience is not None:
+            limit, earliest = self.timeline.sent[k] + patience, np.full(n, np.inf)
+            np.minimum.at(earliest, parents[there], arrivals[there])
+            earliest[np.isinf(earliest)] = 0.0
+            there = there & (arrivals <= np.maximum(limit, earliest)[parents])  # if nobody is in time, the first counts
+            late = _any_child(asked & ~there, parents, n)
+            until[late] = limit[late]
+        # a parent that nobody comes to goes on when it has lost the last of them, or time would stand still
+        alone = asked & ~_any_child(there, parents, n)[parents]
+        np.maximum.at(until, parents[alone], self._lost[k - 1][alone])
+        return there, until
 
-    def _gone(self, tier: int, begin: Numbers, end: Numbers, t: int, since: Any) -> Mask:
-        """Who is away at some moment between two."""
+    def _take_out(self, tier: int, some: Mask, end: Numbers, t: int) -> None:
+        """Finds those missing who were away at some moment since their parent's message."""
+        begin = self.timeline.sent[tier + 1][self.tree.parents[tier]]
+        for away, nodes in self._away[tier]:
+            own = nodes[some[nodes] & self._there[tier][nodes]]
+            gone = own[_overlap(away, begin[own], end[own], self._since[tier][own], t)]
+            self._there[tier][gone] = False
+            if away.seconds is not None:
+                self._lost[tier][gone] = np.maximum(begin[gone], away.seconds[0])
+
+    def _gone(self, tier: int, moment: Numbers, t: int) -> Mask:
+        """Who is away now."""
         gone = np.zeros(self.tree.counts[tier], bool)
         for away, nodes in self._away[tier]:
-            gone[nodes] |= _overlap(away, begin[nodes], end[nodes], since[nodes], t)
+            gone[nodes] |= _overlap(away, moment[nodes], moment[nodes], t, t)
         return gone
 
-    def _back(self, family: list[Mask], moment: float) -> float | None:
-        """When the first of those who are away for some time comes back."""
-        ends = [
+    def _returns(self, family: list[Mask], moment: float) -> list[float]:
+        """When those who are away for some time come back, one after the other."""
+        ends = {
             away.seconds[1]
             for tier, mask in enumerate(family)
             for away, nodes in self._away[tier]
-            if away.seconds is not None and mask[nodes].any() and away.seconds[1] > moment
-        ]
-        return min(ends, default=None)
+            if away.seconds is not None and mask[nodes].any() and moment < away.seconds[1] < inf
+        }
+        return sorted(ends)
 
     def _by_chance(self, what: str, tier: int, t: int, chance: float) -> Mask:
         if not chance:
@@ -184,6 +242,18 @@ class Attendance:
         chosen = np.zeros_like(mask)
         chosen[nodes[order[rank < np.repeat(wanted, counts)]]] = True
         return chosen
+
+
+def _away_by_tier(absence: Absence, tree: Tree) -> list[list[tuple[Away, NDArray[np.intp]]]]:
+    """Spells with their nodes in every tier: with a node, all below it are away."""
+    found: list[list[tuple[Away, NDArray[np.intp]]]] = [[] for _ in tree.counts]
+    for away in sorted(absence.spells, key=lambda each: each.seconds or each.iterations or ()):
+        mask = np.zeros(1, bool)  # the cloud is always there
+        for tier in range(tree.tiers - 2, -1, -1):
+            mask = mask[tree.parents[tier]] | _mask(away.nodes.within(tier, tree), tree.counts[tier])
+            if mask.any():
+                found[tier].append((away, np.flatnonzero(mask)))
+    return found
 
 
 def _overlap(away: Away, begin: Numbers, end: Numbers, since: Any, t: int) -> Mask:
@@ -208,9 +278,9 @@ def _some(there: Mask, meant: Any, same: Any = None) -> Any:
     if there.all():
         return None
     nodes = np.flatnonzero(there)
-    if same is not None and len(same) == len(nodes):
-        return same  # one object for steps in a row, which belong together
-    return meant if meant is not None and len(meant) == len(nodes) else nodes
+    if meant is not None and len(meant) == len(nodes):
+        return meant
+    return same if same is not None and len(same) == len(nodes) else nodes  # steps in a row share one object
 
 
 def _any_child(mask: Mask, parents: Any, n: int) -> Mask:

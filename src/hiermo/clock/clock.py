@@ -14,7 +14,7 @@ from hiermo.clock.network import Network
 from hiermo.clock.timeline import Timeline
 from hiermo.core.algorithm import Algorithm
 from hiermo.core.errors import UserError
-from hiermo.core.plan import Event, Merge, Setting, Step
+from hiermo.core.plan import Event, Merge, Setting, Spread, Step
 from hiermo.core.problem import ModelSize
 
 
@@ -120,6 +120,9 @@ class Player:
 
     def arrival(self, merge: Merge) -> float:
         return float(self.timeline.arrivals(merge).max())
+
+    def waits(self, spread: Spread) -> float:
+        return 0.0 if self.attendance is None else self.attendance.waits(spread)
 
     def let_through(self, event: Event) -> Iterator[Event]:
         if self.attendance is None:

@@ -101,10 +101,13 @@ def parse_delays(raw: Any, folders: Sequence[Path] = (), name: str = "the recipe
     if "sha256" in raw and "trace" not in raw:
         faults.append("delays.sha256 goes with delays.trace")
     devices = _devices(raw.get("device", []), faults)
-    if "trace" in raw and not faults:
-        path = _located(raw["trace"], folders)
-        table |= {"trace": str(path), "sha256": _fingerprint(path, raw.get("sha256"))}
-        rules += _caught(faults, _of_trace, path, devices)
+    if isinstance(raw.get("trace"), str):
+        try:
+            path = _located(raw["trace"], folders)
+            table |= {"trace": str(path), "sha256": _fingerprint(path, raw.get("sha256"))}
+            rules += _of_trace(path, devices)
+        except UserError as error:
+            faults.append(str(error))
     for letter, (tier, kind) in LETTERS.items():
         if letter in raw:
             rules += _caught(faults, _rules, Nodes(tier), kind, raw[letter], f"delays.{letter}")
@@ -112,7 +115,8 @@ def parse_delays(raw: Any, folders: Sequence[Path] = (), name: str = "the recipe
     if faults:
         raise UserError("\n".join(faults))
     missing = _missing(rules) if "trace" in raw and "profile" not in raw else ()
-    return Delays(str(raw.get("name", name)), table, tuple(rules), missing)
+    of_profile = f", with {profile(str(raw['profile'])).name}" if "profile" in raw else ""
+    return Delays(str(raw.get("name", name + of_profile)), table, tuple(rules), missing)
 
 
 def load_delays(name: str) -> Delays:
@@ -174,15 +178,16 @@ def _caught(faults: list[str], make: Any, *words: Any) -> Any:
 
 
 def _devices(listed: Any, faults: list[str]) -> list[dict[str, Any]]:
-    """As they are said, but for nodes that nobody could find."""
+    """As they are said, but for names and nodes that are none."""
     found: list[dict[str, Any]] = []
     if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
         faults.append("delays.device must be tables, each as [[delays.device]]")
         return []
-    for k, device in enumerate(listed):
-        at = _called(device, k)
+    for k, said in enumerate(listed):
+        device = dict(said)
         if not isinstance(device.get("name", ""), str):
-            faults.append(f"delays.device.{k}.name must be a text, not {device['name']!r}")
+            faults.append(f"delays.device.{k}.name must be a text, not {device.pop('name')!r}")
+        at = _called(device, k)
         faults += [
             f"{at}.{key} is not a key of a device{suggestion(key, DEVICE_KEYS)}"
             for key in device
@@ -190,8 +195,7 @@ def _devices(listed: Any, faults: list[str]) -> list[dict[str, Any]]:
         ]
         nodes = device.get("nodes", [])
         if not isinstance(nodes, list) or not all(isinstance(each, str) and named_nodes(each) for each in nodes):
-            faults.append(f"{at}.nodes: {WAYS}, in a list, not {nodes!r}")
-            device = {key: each for key, each in device.items() if key != "nodes"}
+            faults.append(f"{at}.nodes: {WAYS}, in a list, not {device.pop('nodes')!r}")
         found.append(device)
     return found
 

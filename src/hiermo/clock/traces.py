@@ -122,8 +122,8 @@ def _parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise UserError(f"{path}: Parquet needs pyarrow; pip install 'hiermo[parquet]', or write CSV") from None
     try:
         table = parquet.read_table(path)
-    except ArrowException as error:
-        raise UserError(f"{path}: cannot be read: {error}") from None
+    except ArrowException as error:  # which says more than one line of it
+        raise UserError(f"{path}: cannot be read: {_shown(str(error).partition(chr(10))[0])}") from None
     _check_columns(path, table.column_names)
     known = [name for name in COLUMNS if name in table.column_names]
     yield from enumerate(table.select(known).to_pylist(), start=1)

@@ -64,6 +64,10 @@ class Player(Protocol):
         """The second at which the last of the children's messages of a merge to come is there."""
         ...
 
+    def waits(self, spread: "Spread") -> float:
+        """Until when nobody is there whom a Spread to come could reach: 0 if someone is, inf if nobody ever will be."""
+        ...
+
 
 class Clock(Protocol):
     """What a plan may ask about time."""
