@@ -71,11 +71,27 @@ def test_a_trace_drives_cfl_and_resumes_to_the_same_bits(hiermo, recipe, file, b
     assert 40 <= steps < 44
 
 
-def test_a_trace_that_changed_is_not_gone_on_with(hiermo, recipe, file):
+def test_a_run_directory_keeps_its_trace(hiermo, recipe, file, tmp_path):
+    """It may be moved, and the file that it came from may go."""
     trace = file("t.csv", "node,kind,seconds\nworker,compute,1\n")
     hiermo("run", recipe(), "--delays", trace, "--out", "o")
-    file("t.csv", "node,kind,seconds\nworker,compute,2\n")
-    assert "t.csv has changed since" in hiermo("resume", "o", "--iterations", "80").error
+    (tmp_path / "t.csv").unlink()
+    (tmp_path / "o").rename(tmp_path / "moved")
+    for iterations in (80, 120):
+        (run,) = hiermo("resume", "moved", "--iterations", iterations, "--json").runs
+        assert run["simulated_seconds"] == iterations
+        (tmp_path / "moved").rename(tmp_path / "again")
+        (tmp_path / "again").rename(tmp_path / "moved")
+    file("moved/delays.csv", "node,kind,seconds\nworker,compute,2\n")
+    assert "delays.csv has changed since" in hiermo("resume", "moved", "--iterations", "160").error
+
+
+def test_a_trace_of_ones_own_in_the_folder_of_a_run_is_not_written_over(hiermo, recipe, file, tmp_path):
+    (tmp_path / "o").mkdir()
+    trace = file("o/delays.csv", "node,kind,seconds\nworker,compute,1\n")
+    assert "o holds a file delays.csv already" in hiermo("run", recipe(), "--delays", trace, "--out", "o").error
+    refused = hiermo("run", recipe("wide.toml", tree={"workers_per_edge": 200}), "--delays", trace, "--out", "p")
+    assert refused.code == 2 and not (tmp_path / "p").exists()  # what was copied is taken back
 
 
 def test_a_finished_run_is_told_again_under_other_delays(hiermo, recipe, file, tmp_path):

@@ -87,6 +87,8 @@ def discard(directories: Sequence[RunDirectory], folder: Path, made: Sequence[Pa
     (folder / GROUP).unlink(missing_ok=True)
     for directory in directories:
         directory.recipe_path.unlink(missing_ok=True)
+        for trace in directory.path.glob("delays.*"):
+            trace.unlink()
     for each in (*(directory.path for directory in directories if directory.path != folder), *made):
         with suppress(OSError):  # another process has put something in it
             each.rmdir()

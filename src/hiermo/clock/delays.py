@@ -47,6 +47,7 @@ class Delays:
     table: dict[str, Any] = field(default_factory=dict)  # as a recipe says it
     rules: tuple[Rule, ...] = ()
     missing: tuple[str, ...] = ()  # letters of which a trace has no samples: they count as 0
+    file: Path | None = field(default=None, compare=False)  # the trace, where it was found
 
     @staticmethod
     def load(name: str) -> "Delays":
@@ -62,6 +63,10 @@ class Delays:
         """What all nodes of a tier have in common."""
         found = [rule.value for rule in self.rules if rule.nodes == Nodes(tier) and rule.role == role]
         return found[-1] if found else Constant(0.0) if role == "compute" else Way()
+
+    def with_file(self, name: str) -> "Delays":
+        """The same, whose trace is called so."""
+        return replace(self, table={**self.table, "trace": name})
 
     def __str__(self) -> str:
         lacks = f" (no samples of {', '.join(self.missing)}: taken for 0 s)" if self.missing else ""
@@ -95,6 +100,7 @@ def parse_delays(raw: Any, folders: Sequence[Path] = (), name: str = "the recipe
         if not isinstance(raw.get(key, ""), str):
             faults.append(f"delays.{key} must be a text, not {raw[key]!r}")
     table: dict[str, Any] = dict(raw)
+    path: Path | None = None
     rules: list[Rule] = []
     if "profile" in raw:
         rules += _caught(faults, lambda: profile(str(raw["profile"])).rules)
@@ -104,7 +110,7 @@ def parse_delays(raw: Any, folders: Sequence[Path] = (), name: str = "the recipe
     if isinstance(raw.get("trace"), str):
         try:
             path = _located(raw["trace"], folders)
-            table |= {"trace": str(path), "sha256": _fingerprint(path, raw.get("sha256"))}
+            table["sha256"] = _fingerprint(path, raw.get("sha256"))
             rules += _of_trace(path, devices)
         except UserError as error:
             faults.append(str(error))
@@ -116,7 +122,7 @@ def parse_delays(raw: Any, folders: Sequence[Path] = (), name: str = "the recipe
         raise UserError("\n".join(faults))
     missing = _missing(rules) if "trace" in raw and "profile" not in raw else ()
     of_profile = f", with {profile(str(raw['profile'])).name}" if "profile" in raw else ""
-    return Delays(str(raw.get("name", name + of_profile)), table, tuple(rules), missing)
+    return Delays(str(raw.get("name", name + of_profile)), table, tuple(rules), missing, path)
 
 
 def load_delays(name: str) -> Delays:

@@ -18,7 +18,7 @@ def extend(directory: RunDirectory, iterations: int) -> None:
         if iterations == recipe.train.iterations:
             return
         try:
-            longer = recipe_file.extended(recipe, iterations)
+            longer = recipe_file.extended(recipe, iterations, directory.path)
         except UserError as error:
             raise UserError(f"--iterations: {error}") from None
         # the result goes first: a kill in between leaves an unfinished run of the old length

@@ -89,8 +89,11 @@ TABLES = ("data", "input", "model", "tree", "periods", "train", "evaluate", "eng
 KEYS = ("format", "name", "description", "import_from", *TABLES)
 
 
-def parse(raw: dict[str, Any], name: str = "", folders: Sequence[Path] = ()) -> Recipe:
-    """A recipe out of what TOML gave; every fault is one sentence that names its key."""
+def parse(raw: dict[str, Any], name: str = "", folders: Sequence[Path] = (), home: Path | None = None) -> Recipe:
+    """A recipe out of what TOML gave; every fault is one sentence that names its key.
+
+    `home` is the run directory that it lies in, with the files that belong to the run.
+    """
     said = Faults()
     for key in raw:
         if key not in KEYS:
@@ -136,7 +139,7 @@ def parse(raw: dict[str, Any], name: str = "", folders: Sequence[Path] = ()) -> 
         "train": said.make(TrainTable, "train", {"train": _without(raw.get("train", {}), "schedule")}),
         "evaluate": said.make(EvaluateTable, "evaluate", raw),
         "engine": said.make(EngineTable, "engine", raw),
-        "delays": _delays(said, raw, search),
+        "delays": _delays(said, raw, search if home is None else (home, *search)),
         "absence": said.make(Absence, "absence", raw),
     }
     made["periods"] = _periods(said, raw, made["tree"])

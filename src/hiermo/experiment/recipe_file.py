@@ -50,10 +50,12 @@ def load(name: str, settings: Iterable[str] = (), seed: int | None = None, delay
     return checked(raw, path, path.stem, folders)
 
 
-def checked(raw: dict[str, Any], path: Path, name: str = "", folders: Sequence[Path] = ()) -> Recipe:
+def checked(
+    raw: dict[str, Any], path: Path, name: str = "", folders: Sequence[Path] = (), home: Path | None = None
+) -> Recipe:
     """What was read from `path`, as a recipe; errors name the file."""
     try:
-        return parse(raw, name, folders)
+        return parse(raw, name, folders, home)
     except UserError as error:
         raise UserError("\n".join(f"{path}: {line}" for line in str(error).splitlines())) from None
 
@@ -145,7 +147,7 @@ def _value(text: str) -> Any:
         return text
 
 
-def extended(recipe: Recipe, iterations: int) -> Recipe:
+def extended(recipe: Recipe, iterations: int, home: Path | None = None) -> Recipe:
     """The same recipe with another horizon, checked."""
     raw = to_dict(replace(recipe, train=replace(recipe.train, iterations=iterations)))
-    return parse(raw, name=recipe.name, folders=tuple(map(Path, recipe.import_from)))
+    return parse(raw, name=recipe.name, folders=tuple(map(Path, recipe.import_from)), home=home)

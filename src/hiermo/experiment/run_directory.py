@@ -1,6 +1,7 @@
 """A run directory: the resolved recipe, provenance, metrics, checkpoint and result of one run.
 
 recipe.toml             what is run, every default written out; written first
+delays.csv, .parquet    the trace of its delays, where there is one
 provenance.json         with what: versions, commit, machine; one entry per start
 metrics.jsonl           one line per evaluation, after a header line that says what each column is
 checkpoint.safetensors  the whole state of all tiers at one point of the run
@@ -10,6 +11,7 @@ lock                    held by the process that trains
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 import json
 import os
 from pathlib import Path
@@ -45,7 +47,7 @@ class RunDirectory:
     def recipe(self) -> Recipe:
         if not self.is_run:
             raise UserError(f"{self.path} is not a run directory: it has no {self.recipe_path.name}")
-        return recipe_file.checked(recipe_file.read(self.recipe_path), self.recipe_path)
+        return recipe_file.checked(recipe_file.read(self.recipe_path), self.recipe_path, home=self.path)
 
     def result(self) -> dict[str, Any] | None:
         return self.read_json(self.result_path) if self.result_path.is_file() else None
@@ -123,19 +125,24 @@ def create(out: Path, recipe: Recipe) -> list[RunDirectory]:
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file: --out names a directory")
     single = len(recipe.algorithms) == 1
+    trace = None if recipe.delays is None else recipe.delays.file
+    if recipe.delays is not None and trace is not None:  # a run directory may be moved, and its trace with it
+        recipe = replace(recipe, delays=recipe.delays.with_file(f"delays{trace.suffix.lower()}"))
     inside = {("" if single else part.label): recipe_file.write(recipe.single(part)) for part in recipe.algorithms}
+    if trace is not None and single and (out / f"delays{trace.suffix.lower()}").exists():
+        raise UserError(f"{out} holds a file delays{trace.suffix.lower()} already: choose another --out")
     for label in inside:
         if label and (out / label).exists():
             raise UserError(f"{out / label} exists already: choose another --out")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        _place(out, inside, group=not single)
+        _place(out, inside, trace, group=not single)
     except OSError as error:
         raise UserError(f"--out {out}: cannot be written: {error.strerror or error}") from None
     return [RunDirectory(out / label if label else out) for label in inside]
 
 
-def _place(out: Path, inside: dict[str, str], group: bool) -> None:
+def _place(out: Path, inside: dict[str, str], trace: Path | None, group: bool) -> None:
     """Made aside and renamed into place, so that a kill leaves all of it or nothing."""
     side = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     side.chmod(0o755)
@@ -143,6 +150,8 @@ def _place(out: Path, inside: dict[str, str], group: bool) -> None:
         for label, text in inside.items():
             (side / label).mkdir(exist_ok=True)
             write_text(side / label / "recipe.toml", text)
+            if trace is not None:
+                shutil.copyfile(trace, side / label / f"delays{trace.suffix.lower()}")
         if group:
             write_json(side / GROUP, {"format": FORMAT, "runs": list(inside)})
         if out.exists():
