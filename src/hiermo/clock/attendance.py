@@ -36,7 +36,7 @@ class Attendance:
             what: [keys_of(seed, f"{what} {tier}", np.arange(n)) for tier, n in enumerate(tree.counts)]
             for what in ("asked", "drop-out")
         }
-        self._away = _away_by_tier(absence, tree)
+        self._away, self._timed = _away_by_tier(absence, tree), absence.depends_on_time
         self._steps: list[Step] = []  # since the last merge: who made them for nothing is known at the merge
 
     def let_through(self, event: Event) -> Iterator[Event]:
@@ -172,7 +172,7 @@ class Attendance:
     def _arrivals(self, event: Merge, steps: list[Step], trying: Mask) -> Numbers:
         """When each would be there, after its steps; inf for those who are not even trying."""
         arrivals = np.full(len(trying), np.inf)
-        if not self.absence.depends_on_time or not trying.any():
+        if not self._timed or not trying.any():
             return arrivals
         before = self.timeline.free[0].copy() if steps else self.timeline.free[0]
         for step in steps:

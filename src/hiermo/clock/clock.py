@@ -64,10 +64,12 @@ class Clock:
     orders: bool = True  # whether plans may go by it: the arrivals of an asynchronous algorithm
     draws: int | None = None  # seed of the delays; else that of the run, which says who is absent in any case
 
-    def of_run(self, algorithm: Algorithm, setting: Setting, model: ModelSize) -> "RunClock":
-        """`algorithm` is bound."""
+    def of_run(
+        self, algorithm: Algorithm, setting: Setting, model: ModelSize, before: "Elapsed | None" = None
+    ) -> "RunClock":
+        """`algorithm` is bound; time goes on from what had elapsed `before`, with other periods."""
         self.check_plan(algorithm)
-        return RunClock(self, algorithm, setting, model)
+        return RunClock(self, algorithm, setting, model, before)
 
     def check_plan(self, algorithm: Algorithm) -> None:
         """A plan of its own counts iterations per edge, and has no cloud rounds in which all take part."""
@@ -89,19 +91,21 @@ class RunClock:
     algorithm: Algorithm
     setting: Setting
     model: ModelSize
+    before: Elapsed | None = None
 
     def player(self) -> "Player":
         tree: Any = self.setting.tree
         work = partial(work_of, self.algorithm, tree, self.model)
         seed = self.setting.seed if self.clock.draws is None else self.clock.draws
         network = Network(self.clock.delays, tree, seed, work)
-        timeline = Timeline(network, tree, costs_of(self.algorithm, len(tree.counts), self.model))
+        begin = 0.0 if self.before is None else self.before.seconds
+        timeline = Timeline(network, tree, costs_of(self.algorithm, len(tree.counts), self.model), begin)
         absence = self.clock.absence
         return Player(timeline, None if absence.nobody else Attendance(absence, tree, timeline, self.setting.seed))
 
-    def follow(self, events: Iterator[Event], before: "Elapsed | None" = None) -> "Followed":
-        """The events as they happen, with those who are there; what had elapsed `before` is added."""
-        return Followed(self, events, before)
+    def follow(self, events: Iterator[Event]) -> "Followed":
+        """The events as they happen, with those who are there."""
+        return Followed(self, events)
 
     @property
     def orders(self) -> bool:
@@ -139,9 +143,9 @@ class Player:
 class Followed:
     """An iterator of events that remembers what had elapsed after each."""
 
-    def __init__(self, clock: RunClock, events: Iterator[Event], before: Elapsed | None) -> None:
-        self._clock, self._events, self._before = clock, self._through(events), before
-        self._seconds: list[float] = [0.0]
+    def __init__(self, clock: RunClock, events: Iterator[Event]) -> None:
+        self._clock, self._events = clock, self._through(events)
+        self._seconds: list[float] = [0.0 if clock.before is None else clock.before.seconds]
         self._steps: list[int] = [0]
         self._links: list[tuple[Link, ...]] = []
 
@@ -154,7 +158,8 @@ class Followed:
     def at(self, position: int) -> Elapsed:
         """After so many events."""
         found = Elapsed(self._seconds[position], self._steps[position], self._links[position], self._clock.model)
-        return found if self._before is None else self._before.plus(found)
+        before = self._clock.before
+        return found if before is None else before.plus(found)._replace(seconds=found.seconds)
 
     def _through(self, events: Iterator[Event]) -> Iterator[Event]:
         tree: Any = self._clock.setting.tree

@@ -6,6 +6,7 @@ phi_w2e, phi_e2c, phi_w2c (a message there and back). A `device` is a class of n
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -236,6 +237,11 @@ def _of_trace(path: Path, devices: Sequence[dict[str, Any]]) -> list[Rule]:
         device["name"]: nodes for device, (_, nodes) in zip(devices, _places(devices), strict=True) if "name" in device
     }
     classes = [label for label in labels if named_nodes(label) is None and label not in known]
+    for label in classes:
+        if near := get_close_matches(label.lower().split()[0], ("worker", "workers", "edge", "edges", "cloud"), n=1):
+            raise UserError(
+                f"{path}: '{label}' is no node; did you mean '{near[0]}'? {WAYS}; or name a class otherwise"
+            )
     for k, label in enumerate(classes):  # classes that nobody placed take turns among the workers
         known[label] = [Nodes("worker", every=len(classes), offset=k)]
     found = []
@@ -266,9 +272,14 @@ def _measured_rules(nodes: Nodes, kind: str, measured: Any) -> list[Rule]:
 
 def _missing(rules: Sequence[Rule]) -> tuple[str, ...]:
     """Letters that neither the trace nor the table beside it speaks of; phi_w2c can be had from the other two."""
-    kinds = {"up": "both", "down": "both"}
-    had = {(str(rule.nodes.tier), kinds.get(rule.role, rule.role)) for rule in rules}
-    return tuple(letter for letter, of in LETTERS.items() if of not in had and letter != "phi_w2c")
+    had = {(str(rule.nodes.tier), rule.role) for rule in rules}
+    found = []
+    for letter, (tier, kind) in LETTERS.items():
+        ways = [kind] if kind == "compute" else ["up", "down"]
+        lacks = [way for way in ways if (tier, way) not in had]
+        if lacks and letter != "phi_w2c":
+            found.append(letter if lacks == ways else f"{letter} ({lacks[0]})")
+    return tuple(found)
 
 
 def _located(name: str, folders: Sequence[Path]) -> Path:

@@ -31,13 +31,13 @@ class Costs(NamedTuple):
 class Timeline:
     """Plays events one after the other."""
 
-    def __init__(self, network: Network, tree: Tree, costs: Costs) -> None:
+    def __init__(self, network: Network, tree: Tree, costs: Costs, begin: float = 0.0) -> None:
         self.network, self.tree, self.costs = network, tree, costs
-        self.free: list[Numbers] = [np.zeros(n) for n in tree.counts]
-        self.sent: list[Numbers] = [np.zeros(n) for n in tree.counts]  # when each last sent to its children
+        self.free: list[Numbers] = [np.full(n, begin) for n in tree.counts]
+        self.sent: list[Numbers] = [np.full(n, begin) for n in tree.counts]  # when each last sent to its children
         # the latest moment of all that others waited for: neither a message on its way down, which is still to be
         # followed by something, nor the iterations of somebody who is too late for a merge
-        self.now = 0.0
+        self.now = begin
 
     def play(self, event: Event) -> float:
         """The moment at which all iterations and merges so far are done."""
@@ -82,15 +82,13 @@ class Timeline:
         np.maximum.at(there, group, arrivals)
         self._passed(self._until(k, parents, there + self.network.compute[k].at(event.t, parents)))
 
-    def spread(self, event: Spread, not_before: float = 0.0) -> None:
+    def spread(self, event: Spread) -> None:
         nodes = [_index(some) for some in reached(self.tree, event)]
         for j in range(event.tier - 1, -1, -1):
             some = nodes[j]
             parents = self.tree.parents[j] if some is None else self.tree.parents[j][some]
             begin = self.free[j + 1][parents]
             self.sent[j + 1][parents] = begin
-            if not_before:
-                begin = np.maximum(begin, not_before)
             arrived = self._descended(j, some, event.t - 1, begin, self.costs.down[j])
             if some is None:
                 self.free[j] = arrived

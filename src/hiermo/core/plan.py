@@ -80,7 +80,7 @@ class Clock(Protocol):
 class ClockLike(Protocol):
     """What `run` asks of a clock."""
 
-    def of_run(self, algorithm: Any, setting: Any, model: Any) -> Any: ...
+    def of_run(self, algorithm: Any, setting: Any, model: Any, before: Any = None) -> Any: ...
 
 
 class Setting(NamedTuple):

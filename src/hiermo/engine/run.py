@@ -102,7 +102,8 @@ def check(
         raise UserError(f"the problem has data for {len(problem.sizes)} workers, the tree has {tree.n_workers}")
     if start is not None:
         check_start(start, algorithm, problem, tree, periods, seed)
-        if iterations < start.t:
+        ordered = type(algorithm).plan is Algorithm.plan  # else fast workers may be ahead of the horizon
+        if ordered and iterations < start.t:
             raise UserError(f"iterations = {iterations}: the state to start from has done {start.t} already")
     began = 0 if start is None else start.start if start.periods == periods else start.t
     check_iterations(iterations := _plain(iterations), periods, began)
@@ -135,11 +136,11 @@ class Checked:
             state = State(**{**vars(state), **new})
         if self.clock is None:
             return Prepared(loop, state, bound.plan(setting), self.every, self.until)
-        clock = self.clock.of_run(bound, setting, model_size(self.problem, setting.seed))
+        before = None if self.start is None else self.start.before if state is self.start else self.start.elapsed
+        clock = self.clock.of_run(bound, setting, model_size(self.problem, setting.seed), before)
         events = bound.plan(setting._replace(clock=clock) if clock.orders else setting)
-        # with other periods the plan begins anew, and time goes on
-        followed = clock.follow(events, self.start.elapsed if self.start and state is not self.start else None)
-        return Prepared(loop, state, followed, self.every, self.until, followed)
+        followed = clock.follow(events)
+        return Prepared(loop, state, followed, self.every, self.until, followed, before)
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,7 @@ class Prepared:
     every: Every
     until: Until | None
     followed: Any = None  # what a clock says of the events
+    before: Any = None  # what had elapsed before these periods
 
     @property
     def fine(self) -> bool:
@@ -159,7 +161,9 @@ class Prepared:
 
     def told(self, now: State) -> State:
         """The state with the time."""
-        return now if self.followed is None else replace(now, elapsed=self.followed.at(now.position))
+        if self.followed is None:
+            return now
+        return replace(now, elapsed=self.followed.at(now.position), before=self.before)
 
     def judge(self, now: State, closing: bool) -> tuple[bool, bool]:
         """Whether a state is one of those asked for, and whether the run ends with it."""

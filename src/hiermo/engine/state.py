@@ -27,6 +27,7 @@ class State:
     seed: int
     event: Event | None = None  # the last one
     elapsed: Any = None  # simulated seconds, bytes and worker-steps so far, where the run has a clock
+    before: Any = None  # the same when these periods began, where there were others before
 
     @property
     def model(self) -> Any:

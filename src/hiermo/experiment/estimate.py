@@ -38,12 +38,13 @@ def estimate(recipe: Recipe) -> dict[str, Any]:
 
 def _run(recipe: Recipe, part: Part, problem: Supervised) -> dict[str, Any]:
     model = model_size(problem, recipe.train.seed)
+    rounds = cloud_rounds(recipe, part, model)  # refuses a run without any
     *_, end = times_of_cloud_merges(recipe, part, model)
     return {
         "label": part.label,
         "algorithm": part.name,
         "iterations": recipe.train.iterations,
-        "cloud_rounds": cloud_rounds(recipe, part, model),
+        "cloud_rounds": rounds,
         "messages": sum(load.messages for link in end.links for load in link),
         "traffic": human(end.bytes),
         "bytes": end.bytes,

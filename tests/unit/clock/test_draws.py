@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
@@ -35,6 +35,7 @@ def made(n, seed=0, what="compute 0", sources=SOURCES):
 nodes_and_times = st.lists(st.tuples(st.integers(0, 2**40), st.lists(st.integers(0, 39), min_size=1)), min_size=1)
 
 
+@settings(max_examples=40)
 @given(nodes_and_times, st.booleans())
 def test_neither_the_order_nor_the_subset_nor_a_cache_changes_a_number(asked, in_turn):
     many = made(40)
@@ -43,6 +44,7 @@ def test_neither_the_order_nor_the_subset_nor_a_cache_changes_a_number(asked, in
         assert np.array_equal(found, made(40).at(t)[nodes])
 
 
+@settings(max_examples=30)
 @given(st.lists(st.integers(0, 5000), min_size=1, max_size=20), st.integers(1, 60))
 def test_numbers_that_are_drawn_ahead_are_those_of_their_time(times, n):
     ahead = made(n)

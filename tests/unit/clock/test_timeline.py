@@ -317,15 +317,28 @@ def test_who_does_not_share_passes_those_who_do():
         "phi_w2e": {"up_bandwidth": 1.0, "shared": "up"},
         "device": [{"nodes": ["worker 0"], "link": {"up_s": 5.0, "down_s": 0.0}}],
     }
-    network = Network(Delays.of_table(table), tree, 0, lambda tier: 0.0)
-    assert network.up[0][0].seconds(1, None, 4.0).tolist() == [5, 0, 0]
-    assert total(hiermo.HierFAVG(), tree, (1, 1), 1, table) == 8.0
+    setting = Setting(tree, (1, 1), 1)
+    player = Clock(Delays.of_table(table)).of_run(hiermo.HierFAVG(), setting, SMALL).player()
+    assert player.timeline.arrivals(Merge(1, 1)).tolist() == [5, 4, 8]
 
 
 def test_where_all_share_the_way_by_the_edge_both_stretches_count():
     tree = Tree.branching(3)
     table = {"phi_w2e": {"latency_s": 1.0, "bandwidth": 1.0, "shared": "up"}, "phi_e2c": {"up_s": 10.0, "down_s": 7.0}}
     assert total(hiermo.FedAvg(), tree, (1,), 1, table) == (7 + 1 + 4) + (1 + 3 * 4 + 10)
+
+
+def test_by_way_of_the_edge_a_message_down_passes_the_clouds_line_first_and_one_up_last():
+    """Of 4 s each; then worker 1 is 10 s away."""
+    table = {
+        "phi_e2c": {"bandwidth": 1.0, "shared": True},
+        "device": [{"nodes": ["worker 1"], "link": {"latency_s": 10.0}}],
+    }
+    setting = Setting(Tree.branching(2), (1,), 1)
+    player = Clock(Delays.of_table(table)).of_run(hiermo.FedAvg(), setting, SMALL).player()
+    assert player.timeline.arrivals(Merge(1, 1)).tolist() == [4, 14]
+    player.play(Spread(1, 1))
+    assert player.timeline.free[0].tolist() == [4, 18]
 
 
 def test_a_fast_edge_does_not_wait_for_a_slow_one_before_the_cloud():

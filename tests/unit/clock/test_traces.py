@@ -344,7 +344,7 @@ def test_a_binary_header_does_not_reach_the_terminal(tmp_path):
         ({"node": ["a", "b"], "kind": ["up", "up"], "seconds": [1, -1]}, "row 2: seconds must be"),
         ({name: pa.array([], pa.string()) for name in ("node", "kind", "seconds")}, "there is no sample"),
     ],
-    ids=str,
+    ids=lambda given: given if isinstance(given, str) else "",  # an array shows its address
 )
 def test_parquet_with_wrong_columns_or_types_is_refused(tmp_path, columns, message):
     path = tmp_path / "trace.parquet"
@@ -393,15 +393,15 @@ def test_a_trace_is_looked_for_beside_the_recipe_and_then_here(tmp_path, monkeyp
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     here = written(tmp_path / "here", rows("worker,compute,1"))
-    assert parse_delays({"trace": "trace.csv"}, [tmp_path / "beside"]).table["trace"] == str(here)
+    assert parse_delays({"trace": "trace.csv"}, [tmp_path / "beside"]).file == here
     beside = written(tmp_path / "beside", rows("worker,compute,2"))
-    assert parse_delays({"trace": "trace.csv"}, [tmp_path / "beside"]).table["trace"] == str(beside)
+    assert parse_delays({"trace": "trace.csv"}, [tmp_path / "beside"]).file == beside
 
 
 def test_a_home_directory_is_understood(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     path = written(tmp_path, rows("worker,compute,1"))
-    assert parse_delays({"trace": "~/trace.csv"}, [tmp_path / "elsewhere"]).table["trace"] == str(path)
+    assert parse_delays({"trace": "~/trace.csv"}, [tmp_path / "elsewhere"]).file == path
 
 
 def test_a_trace_that_changed_is_refused(tmp_path):
@@ -413,6 +413,17 @@ def test_a_trace_that_changed_is_refused(tmp_path):
         parse_delays(table)
 
 
+def test_a_trace_is_written_down_as_it_was_said_and_may_be_moved(tmp_path):
+    (tmp_path / "run").mkdir()
+    path = written(tmp_path, rows("worker,compute,1"))
+    delays = parse_delays({"trace": "trace.csv"}, [tmp_path])
+    assert delays.table["trace"] == "trace.csv" and delays.file == path
+    path.rename(tmp_path / "run" / "mine.csv")
+    moved = parse_delays(delays.with_file("mine.csv").table, [tmp_path / "run"])
+    assert moved.file == tmp_path / "run" / "mine.csv" and moved.table["sha256"] == delays.table["sha256"]
+    assert parse_delays({}).file is None
+
+
 def test_what_was_not_measured_is_told(tmp_path):
     def missing(text, **table):
         return parse_delays({"trace": str(written(tmp_path, text)), **table}).missing
@@ -422,6 +433,7 @@ def test_what_was_not_measured_is_told(tmp_path):
     assert missing(rows("worker,compute,1"), theta_e=1.0, phi_w2e=2.0) == ("theta_c", "phi_e2c")
     assert missing(rows("worker,compute,1"), device=[{"nodes": ["edge"], "compute": 1.0}])[0] == "theta_c"
     assert "phi_w2e" in missing(rows("worker,cloud-both,1"))
+    assert missing(rows("worker,up,1"))[2] == "phi_w2e (down)"
     assert missing(rows("worker,compute,1"), profile="paper") == ()
     told = str(parse_delays({"name": "mine", "trace": str(written(tmp_path, rows("phone,phi_w2e,1")))}))
     assert told == "mine (no samples of theta_w, theta_e, theta_c, phi_e2c: taken for 0 s)"
@@ -433,3 +445,10 @@ def test_a_trace_by_itself_is_a_file_of_delays(tmp_path):
     assert delays.name == "trace.csv" and delays.of("worker", "compute").mean == 3
     assert Path(delays.table["trace"]) == path
     assert delays.of("edge", "compute") == Constant(0.0)
+
+
+@pytest.mark.parametrize(("label", "meant"), [("workr 3", "worker"), ("Edges1", "edges"), ("clowd", "cloud")])
+def test_a_misspelt_node_is_not_taken_for_a_class_of_devices(tmp_path, label, meant):
+    path = written(tmp_path, rows(f"{label},compute,1"))
+    with pytest.raises(UserError, match=f"'{label}' is no node; did you mean '{meant}'"):
+        parse_delays({"trace": str(path)})

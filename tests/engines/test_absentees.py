@@ -107,7 +107,6 @@ def test_going_on_from_any_state_gives_the_same_bits(name, engine):
             assert after.elapsed == expected.elapsed
 
 
-@pytest.mark.xfail(strict=True, reason="engine/run.py: `check` refuses a start whose t is beyond `iterations`")
 def test_going_on_from_a_state_of_an_edge_that_is_ahead_of_the_others():
     whole = list(go("CFL", ABSENCES["all of it"], rounds=4))
     done = next(k for k, state in enumerate(whole, start=1) if state.t > 16)
