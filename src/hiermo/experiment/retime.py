@@ -40,7 +40,8 @@ def retime(
         raise UserError(f"{directory.path}: has no evaluation yet; train it with `hiermo resume {directory.path}`")
     other = replace(recipe, delays=delays)
     if depends_on_delays(other, part):
-        return [Retimed(part.label, directory, recipe.train.seed, _as_it_ran(directory, recipe, delays, lines))]
+        _check_own(directory, recipe, delays)
+        draws = [recipe.train.seed]  # under others it would have been another run
     model = _size(directory, recipe)
     if not full_gradients:
         model = model._replace(batches=0.0)
@@ -54,12 +55,11 @@ def retime(
     return found
 
 
-def _as_it_ran(directory: RunDirectory, recipe: Recipe, delays: Delays, lines: list[Any]) -> list[Any]:
-    """The seconds of a run whose course depends on its delays: there are none but its own."""
+def _check_own(directory: RunDirectory, recipe: Recipe, delays: Delays) -> None:
+    """Refuses delays that are not its own, of a run whose course depends on them."""
     (part,) = recipe.algorithms
-    own = recipe.delays
-    if own is not None and _same(own, delays) and all(SIMULATED in line for line in lines):
-        return lines
+    if recipe.delays is not None and _same(recipe.delays, delays):
+        return
     why = (
         f"{part.label} goes by the time at which its edges arrive"
         if is_ordered_by_time(replace(recipe, delays=delays), part)

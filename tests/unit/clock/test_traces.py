@@ -433,7 +433,7 @@ def test_what_was_not_measured_is_told(tmp_path):
     assert missing(rows("worker,compute,1"), theta_e=1.0, phi_w2e=2.0) == ("theta_c", "phi_e2c")
     assert missing(rows("worker,compute,1"), device=[{"nodes": ["edge"], "compute": 1.0}])[0] == "theta_c"
     assert "phi_w2e" in missing(rows("worker,cloud-both,1"))
-    assert missing(rows("worker,up,1"))[2] == "phi_w2e (down)"
+    assert missing(rows("worker,up,1"))[3] == "phi_w2e (down)"
     assert missing(rows("worker,compute,1"), profile="paper") == ()
     told = str(parse_delays({"name": "mine", "trace": str(written(tmp_path, rows("phone,phi_w2e,1")))}))
     assert told == "mine (no samples of theta_w, theta_e, theta_c, phi_e2c: taken for 0 s)"
@@ -447,7 +447,7 @@ def test_a_trace_by_itself_is_a_file_of_delays(tmp_path):
     assert delays.of("edge", "compute") == Constant(0.0)
 
 
-@pytest.mark.parametrize(("label", "meant"), [("workr 3", "worker"), ("Edges1", "edges"), ("clowd", "cloud")])
+@pytest.mark.parametrize(("label", "meant"), [("workr 3", "worker"), ("Egde 1", "edge"), ("clowd", "cloud")])
 def test_a_misspelt_node_is_not_taken_for_a_class_of_devices(tmp_path, label, meant):
     path = written(tmp_path, rows(f"{label},compute,1"))
     with pytest.raises(UserError, match=f"'{label}' is no node; did you mean '{meant}'"):
