@@ -100,21 +100,20 @@ class CFL(Algorithm):
         # edges that take turns have no order to find
         player = None if setting.clock is None or self.schedule == "sequential" else setting.clock.player()
         left = (setting.iterations - setting.start) * n_workers
-        queue: list[tuple[float, float, int, int, list[Event]]] = []
+        queue: list[tuple[float, float, int, int, list[Event], int]] = []
 
-        def add(moment: float, ell: int, p: int, events: list[Event]) -> None:
+        def add(moment: float, ell: int, p: int, events: list[Event], steps: int = 0) -> None:
             first = setting.start // period + p  # a function of (seed, edge, arrival): a longer run begins alike
             tie = Random(f"{setting.seed} {ell} {first}").random() if self.order == "random" else 0.0
-            heappush(queue, (moment, tie, ell, p, events))
+            heappush(queue, (moment, tie, ell, p, events, steps))
 
         def train(ell: int, p: int) -> None:
             """Edge ell sets out for its p-th arrival."""
-            events, moment = self.cycle(setting, ell, teams[ell], p), float(p)
+            events, moment, steps = self.cycle(setting, ell, teams[ell], p), float(p), period * len(teams[ell])
             if player is not None:
-                for event in events[:-1]:
-                    player.play(event)
+                steps = sum(player.play(event) for event in events[:-1])  # fewer where somebody is absent
                 moment = player.arrival(Merge(events[-1].t, 2, (ell,)))
-            add(moment, ell, p, events)
+            add(moment, ell, p, events, steps)
 
         starts = [0.0] * n_edges
         if player is not None:
@@ -126,14 +125,14 @@ class CFL(Algorithm):
             else:
                 add(start, ell, 0, [Spread(setting.start + 1, 2, (ell,))])
         while left > 0:
-            moment, _, ell, p, events = heappop(queue)
+            moment, _, ell, p, events, steps = heappop(queue)
             if moment == inf:
                 return  # all are away for good
             yield events
             if player is not None:
                 player.play(events[-1])
             if isinstance(events[-1], Merge):
-                left -= period * len(teams[ell])
+                left -= steps
                 if self.schedule == "async":
                     pull = Spread(events[-1].t + 1, 2, (ell,))  # right after merging, or when it is back
                     if player is not None and (back := player.waits(pull)):

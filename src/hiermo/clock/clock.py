@@ -118,9 +118,10 @@ class Player:
     def __init__(self, timeline: Timeline, attendance: Attendance | None) -> None:
         self.timeline, self.attendance = timeline, attendance
 
-    def play(self, event: Event) -> None:
-        for _ in self.let_through(event):
-            pass
+    def play(self, event: Event) -> int:
+        """How many iterations workers have made by that; where somebody may be absent, those before a merge at it."""
+        tree = self.timeline.tree
+        return sum(made_by(each, tree) for each in self.let_through(event) if isinstance(each, Step))
 
     def arrival(self, merge: Merge) -> float:
         return float(self.timeline.arrivals(merge).max())
@@ -170,7 +171,7 @@ class Followed:
             for event in found:
                 steps, links = self._steps[-1], self._links[-1]
                 if isinstance(event, Step):
-                    steps += tree.counts[0] if event.workers is None else len(event.workers)
+                    steps += made_by(event, tree)
                 else:
                     ledger.add(event)
                     links = ledger.links
@@ -182,3 +183,8 @@ class Followed:
         for event in events:
             yield from noted(player.let_through(event))
         yield from noted(player.rest())
+
+
+def made_by(step: Step, tree: Any) -> int:
+    """How many workers make a step."""
+    return int(tree.counts[0]) if step.workers is None else len(step.workers)

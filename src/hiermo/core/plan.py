@@ -58,7 +58,9 @@ class TreeLike(Protocol):
 class Player(Protocol):
     """A clock that runs: events are played one after the other, those of different branches in any order."""
 
-    def play(self, event: "Event") -> None: ...
+    def play(self, event: "Event") -> int:
+        """How many iterations workers have made by that."""
+        ...
 
     def arrival(self, merge: "Merge") -> float:
         """The second at which the last of the children's messages of a merge to come is there."""
