@@ -61,6 +61,7 @@ def draw_curves(curves: Sequence[Curve], path: Path, title: str, delays: str = "
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
         axes.set_xlim(left=0)
+    _mark_cloud_rounds(panels[0][0], lines)
     panels[0][0].set_ylabel("test accuracy (%)" if metric == "accuracy" else "test loss")
     panels[0][0].legend(frameon=False, loc="best")
     if len(axes_of) == 1:
@@ -81,6 +82,16 @@ def _axes(lines: Sequence[dict[str, Any]], delays: str) -> list[Axis]:
         scale, unit = next(((scale, unit) for scale, unit in UNITS if most >= scale), (1.0, "bytes"))
         found.append(Axis("bytes", f"{unit} sent over all links, up and down", scale))
     return found
+
+
+def _mark_cloud_rounds(axes: Any, lines: Sequence[dict[str, Any]]) -> None:
+    """A second axis above the iterations, where all runs have as many of them in a cloud round."""
+    lengths = {line["iteration"] / line["cloud_round"] for line in lines}
+    if len(lengths) == 1:
+        (length,) = lengths
+        above = axes.secondary_xaxis("top", functions=(lambda t: t / length, lambda k: k * length))
+        above.set_xlabel("cloud rounds")
+        above.spines["top"].set_alpha(0.3)
 
 
 def _draw(axes: Any, k: int, curve: Curve, axis: Axis, metric: str) -> None:

@@ -78,6 +78,17 @@ def test_a_panel_each_for_iterations_seconds_and_bytes(tmp_path, drawn):
     assert labels[0].startswith("iterations") and labels[2] == "MB sent over all links, up and down"
     assert labels[1] == "simulated seconds\nthe delays of a file"
     assert list(drawn[2].lines[0].get_xdata()) == [2, 4, 6]
+    (above,) = drawn[0].child_axes
+    assert above.get_xlabel() == "cloud rounds"
+    assert above.get_xlim()[1] == pytest.approx(drawn[0].get_xlim()[1] / 4)  # four iterations each
+
+
+def test_no_axis_of_cloud_rounds_where_they_differ(tmp_path, drawn):
+    """CFL's arrivals are several to the same iteration."""
+    first, *others = runs(tmp_path / "o", ("loss", "accuracy"), n=3)
+    Metrics(first.metrics_path, {}, [{**line, "iteration": 4} for line in first.evaluations()]).close()
+    draw_accuracy([first, *others], tmp_path / "o/accuracy.png")
+    assert not drawn[0].child_axes
 
 
 def test_the_loss_where_there_is_no_accuracy(tmp_path, drawn):
