@@ -171,7 +171,7 @@ class Server:
         except Closed as closed:
             self._end(who, tally, "" if tally.proved and not closed.came else _broken(tally))
         except Unfit as unfit:
-            self._end(who, tally, str(unfit))
+            self._end(who, tally, str(unfit), its_own=True)
         except TimeoutError:
             wait_s = self.silence_s if tally.proved else self.greeting_s
             self._end(who, tally, f"silent for {wait_s:g} s")
@@ -181,14 +181,17 @@ class Server:
             with self._lock:
                 del self._open[connection]
 
-    def _end(self, who: Address, tally: Tally, fault: str) -> None:
-        """One sentence; none for who only asked whether somebody is there, nor for those cut off by `close`."""
+    def _end(self, who: Address, tally: Tally, fault: str, its_own: bool = False) -> None:
+        """One sentence; none for who only asked whether somebody is there, nor for those cut off by `close`.
+
+        A fault of the client's own is told also while the server ends.
+        """
         with self._lock:
             self.clients += bool(tally.messages)
         number = f"{tally.messages} message{'' if tally.messages == 1 else 's'}"
         moved = f"{number}, {_megabytes(tally.received)} in, {_megabytes(tally.sent)} out"
         words = [*([moved] if tally.messages else []), *([f"{fault}; connection closed"] if fault else [])]
-        if words and not (fault and self._stopping.is_set()):
+        if words and not (fault and not its_own and self._stopping.is_set()):
             self._tell(f"{who}: {'; '.join(words)}")
 
     def _check(self, connection: socket.socket, tally: Tally) -> None:
