@@ -1,5 +1,6 @@
 """Where a delay comes from: a constant, a distribution, or measured samples; each makes a number out of random bits."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from math import expm1, inf, log1p, sqrt
@@ -40,12 +41,12 @@ class Constant:
         return np.full(len(bits), float(self.seconds))
 
 
-class _ByTable:
+class _ByTable(ABC):
     """A distribution that is drawn by its quantiles."""
 
+    @abstractmethod
     def quantiles(self, p: Numbers, q: Numbers) -> Numbers:
         """Where a share p lies below, and q = 1 - p above."""
-        raise NotImplementedError
 
     @cached_property
     def table(self) -> Numbers:
