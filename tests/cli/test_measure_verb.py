@@ -3,6 +3,7 @@
 from contextlib import contextmanager
 import csv
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -34,13 +35,20 @@ def start(folder, *words):
     return process
 
 
+def first_line(process):
+    """Byte by byte: what a buffer reads beyond the line, `communicate` would not find any more."""
+    line = b""
+    while not line.endswith(b"\n") and (byte := os.read(process.stdout.fileno(), 1)):
+        line += byte
+    return line.decode()
+
+
 @contextmanager
 def serving(folder, *words):
     """The other end, and the first line that it prints."""
     process = start(folder, "--serve", *words)
     try:
-        first = process.stdout.readline()
-        yield process, first
+        yield process, first_line(process)
     finally:
         process.kill()
         process.communicate()
