@@ -86,10 +86,10 @@ def time_table(found: Sequence[Reached], until: dict[str, float], delays: str) -
         table.add_row(
             escape(each.label),
             f"{each.iterations:,.0f}",
-            f"{each.mean:,.1f}",
-            f"{each.deviation:,.1f}",
-            f"{min(each.seconds):,.1f}",
-            f"{max(each.seconds):,.1f}",
+            digits(each.mean),
+            digits(each.deviation),
+            digits(min(each.seconds)),
+            digits(max(each.seconds)),
             human(each.bytes),
             *([] if not saved else [""] if share is None else [f"{100 * share:.0f} %"]),
         )
@@ -109,7 +109,7 @@ def draw_times(found: Sequence[Reached], until: dict[str, float], delays: str, p
         share = saving(found, each)
         less = f"   {OURS} saves {100 * share:.0f} %" if share is not None else ""
         axes.annotate(
-            f"{each.mean:,.0f} s{less}",
+            f"{digits(each.mean)} s{less}",
             (each.mean + each.deviation, row),
             xytext=(5, 0),
             textcoords="offset points",
@@ -134,3 +134,12 @@ def draw_times(found: Sequence[Reached], until: dict[str, float], delays: str, p
 def in_words(until: dict[str, float]) -> str:
     """`train_accuracy = 0.95`."""
     return " and ".join(f"{name} = {value:g}" for name, value in until.items())
+
+
+def digits(seconds: float) -> str:
+    """As many as tell runs apart.
+
+    >>> digits(4987.6), digits(621.3), digits(1.527)
+    ('4,988', '621.3', '1.53')
+    """
+    return f"{seconds:,.0f}" if seconds >= 1000 else f"{seconds:.1f}" if seconds >= 10 else f"{seconds:.2f}"
