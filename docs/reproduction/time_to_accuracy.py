@@ -67,7 +67,8 @@ def table(setting: str, rows: list[dict[str, Any]]) -> list[str]:
     ]
     for each in sorted(found, key=lambda each: each.mean):
         share = saving(found, each)
-        spread = f"{digits(each.mean)} ± {digits(each.deviation)} ({digits(min(each.seconds))} to {digits(max(each.seconds))})"
+        least, most = min(each.seconds), max(each.seconds)
+        spread = f"{digits(each.mean)} ± {digits(each.deviation)} ({digits(least)} to {digits(most)})"
         saved = "" if share is None else f"{100 * share:.0f} %"
         lines.append(f"| {each.label} | {each.runs} | {each.iterations:.0f} | {spread} | {saved} |")
     ours = next(each for each in found if each.label == "HierMo")
