@@ -103,13 +103,14 @@ class RunClock:
         absence = self.clock.absence
         return Player(timeline, None if absence.nobody else Attendance(absence, tree, timeline, self.setting.seed))
 
-    def follow(self, events: Iterator[Event]) -> "Followed":
-        """The events as they happen, with those who are there."""
-        return Followed(self, events)
+    def events(self) -> "Followed":
+        """The events of the run as they happen, with those who are there."""
+        setting = self.setting._replace(clock=self) if self.clock.orders else self.setting
+        return self.follow(self.algorithm.plan(setting))
 
-    @property
-    def orders(self) -> bool:
-        return self.clock.orders
+    def follow(self, events: Iterator[Event]) -> "Followed":
+        """Any events as they happen."""
+        return Followed(self, events)
 
 
 class Player:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from hiermo.clock.nodes import WAYS, Nodes, named_nodes
 from hiermo.clock.sources import Constant, scaled
 from hiermo.clock.traces import LETTERS, read_trace
-from hiermo.clock.values import Speed, Way, both_ways, parse_link, parse_source
+from hiermo.clock.values import Speed, Way, parse_link, parse_source
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import suggestion
 from hiermo.topology.tree import Tree
@@ -24,14 +24,13 @@ from hiermo.topology.tree import Tree
 PAPER = "paper"  # the profile that is used where nothing else is said
 DEVICE_KEYS = ("name", "nodes", "compute", "link", "cloud_link")
 KEYS = ("name", "description", "profile", "trace", "sha256", *LETTERS, "device")
-ROLES = ("compute", "up", "down", "cloud-up", "cloud-down")
 
 
 class Rule(NamedTuple):
     """What some nodes take for something; a later rule goes before an earlier one."""
 
     nodes: Nodes
-    role: str  # one of ROLES; a link is that of its lower end
+    role: str  # compute, up, down, cloud-up or cloud-down; a link is that of its lower end
     value: Any  # a Source or a Speed for computing, a Way for messages
 
 
@@ -265,8 +264,7 @@ def _measured_rules(nodes: Nodes, kind: str, measured: Any) -> list[Rule]:
     way = Way(measured.latency, measured.per_byte)
     if kind.endswith("both"):
         half = Way(scaled(way.latency, 0.5), scaled(way.per_byte, 0.5))
-        up, down = both_ways(half)
-        return [Rule(nodes, f"{direct}up", up), Rule(nodes, f"{direct}down", down)]
+        return [Rule(nodes, f"{direct}up", half), Rule(nodes, f"{direct}down", half)]
     return [Rule(nodes, kind, way)]
 
 

@@ -23,7 +23,6 @@ Numbers = NDArray[np.float64]
 STRIDE = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: multiples of it are far from each other
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)  # of the mixing of splitmix64
 MANY = 1 << 16  # numbers that compiled code draws in one task; fewer are drawn by numpy
-SAMPLES, TABLE = 1, 2  # kinds of sources, as in `hiermo.kernels.drawn`
 FEW = 64  # nodes for which many t at once cost no more than one
 AHEAD = 1 << 14  # numbers that are drawn at once for nodes that are few
 
@@ -127,16 +126,16 @@ class Draws:
     @cached_property
     def _flat(self) -> tuple[Any, ...]:
         """All sources, as compiled code reads them."""
-        kinds, values, offsets, counts, factors, turned = [], [], [0], [], [], []
+        samples, values, offsets, counts, factors, turned = [], [], [0], [], [], []
         for source in self.sources:
             flat = flat_source(source)
-            kinds.append(SAMPLES if flat.samples else TABLE)
+            samples.append(flat.samples)
             values.append(flat.values)
             offsets.append(offsets[-1] + len(flat.values))
             counts.append(len(flat.values))
             factors.append(flat.factor)
             turned.append(flat.turned)
-        whole = [np.array(each, np.int64) for each in (kinds, offsets[:-1], counts)]
+        whole = [np.array(each, np.int64) for each in (samples, offsets[:-1], counts)]
         return *whole, np.array(factors, float), np.array(turned, np.int64), np.concatenate(values)
 
 

@@ -143,7 +143,8 @@ def parse_source(value: Any, at: str, *, speed: bool = False, of: str = "seconds
 def parse_link(value: Any, at: str) -> tuple[Way, Way]:
     """(up, down); a number or a distribution is there and back, and half of it each way."""
     if not isinstance(value, dict) or "kind" in value:
-        return both_ways(Way(scaled(parse_source(value, at), 0.5)))
+        half = Way(scaled(parse_source(value, at), 0.5))
+        return half, half
     if misfits := faults(LinkTable, value):
         shown = [f"{at}.{name} {what}".replace("a parameter of LinkTable", "a key of a link") for name, what in misfits]
         raise UserError("\n".join(shown))
@@ -179,10 +180,6 @@ def _within_floats(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_within_floats(each) for each in value]
     return (inf if value > 0 else -inf) if type(value) is int and abs(value) > 10**308 else value
-
-
-def both_ways(way: Way) -> tuple[Way, Way]:
-    return way, way
 
 
 def _per_byte(bandwidth: Any, at: str) -> Any:

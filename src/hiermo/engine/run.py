@@ -138,8 +138,7 @@ class Checked:
             return Prepared(loop, state, bound.plan(setting), self.every, self.until)
         before = None if self.start is None else self.start.before if state is self.start else self.start.elapsed
         clock = self.clock.of_run(bound, setting, model_size(self.problem, setting.seed), before)
-        events = bound.plan(setting._replace(clock=clock) if clock.orders else setting)
-        followed = clock.follow(events)
+        followed = clock.events()
         return Prepared(loop, state, followed, self.every, self.until, followed, before)
 
 

@@ -48,12 +48,12 @@ def _run(recipe: Recipe, part: Part, problem: Supervised) -> dict[str, Any]:
         "messages": sum(load.messages for link in end.links for load in link),
         "traffic": human(end.bytes),
         "bytes": end.bytes,
-        "seconds": _seconds(recipe, part, problem, model),
+        "seconds": _seconds(recipe, part, problem, model, rounds),
         "simulated_seconds": end.seconds,
     }
 
 
-def _seconds(recipe: Recipe, part: Part, problem: Supervised, model: ModelSize) -> float:
+def _seconds(recipe: Recipe, part: Part, problem: Supervised, model: ModelSize, rounds: int) -> float:
     """From some steps of the plan after a first one, which warms up, and one evaluation."""
     per_step, state = _measured(recipe, part, problem, "iteration", least=3)
     tau = recipe.placed(part)[1][0]
@@ -64,7 +64,7 @@ def _seconds(recipe: Recipe, part: Part, problem: Supervised, model: ModelSize) 
     steps = sum(isinstance(event, Step) for event in followed(recipe, part, model))
     begun = perf_counter()
     problem.evaluate(state.model, state.model_buffers)
-    evaluations = ceil(cloud_rounds(recipe, part, model) / recipe.evaluate.every)
+    evaluations = ceil(rounds / recipe.evaluate.every)
     return steps * per_step + evaluations * (perf_counter() - begun)
 
 

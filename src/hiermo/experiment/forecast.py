@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from hiermo.clock.ledger import link_names
-from hiermo.core.algorithm import Algorithm
 from hiermo.core.errors import UserError
 from hiermo.core.plan import Merge, Setting
 from hiermo.core.problem import ModelSize
@@ -97,9 +96,7 @@ def _rounds(
     recipe: Recipe, part: Part, tree: Tree, periods: tuple[int, ...], model: ModelSize, rounds: int, show: Show
 ) -> dict[str, Any]:
     setting = Setting(tree, periods, rounds * prod(periods), recipe.train.seed)
-    algorithm: Algorithm = part.made.bind(setting)
-    clock = clock_of(recipe).of_run(algorithm, setting, model)
-    events = clock.follow(algorithm.plan(setting._replace(clock=clock) if clock.orders else setting))
+    events = clock_of(recipe).of_run(part.made.bind(setting), setting, model).events()
     ends, position = [0.0], 0
     what = f"{part.label}, {tree.tiers} tiers"
     show(what, 0)

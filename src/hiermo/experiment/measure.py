@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hiermo.clock.costs import gradient_calls
-from hiermo.clock.ledger import Load, per_exchange
+from hiermo.clock.ledger import per_exchange
 from hiermo.clock.traces import COLUMNS, PARQUET
 from hiermo.clock.transfer import Client
 from hiermo.core.errors import UserError
 from hiermo.core.files import write_atomically
 from hiermo.core.plan import Merge, Setting, Spread, Step, Survey
-from hiermo.core.problem import computing
+from hiermo.core.problem import ModelSize, computing
 from hiermo.core.record import of, pick
 from hiermo.core.schedule import eta_of
 from hiermo.core.units import human
@@ -191,12 +191,8 @@ class Bench:
     def message(self, link: int) -> tuple[int, int]:
         """Bytes of a message up and of one down; running statistics travel with every model."""
         up, down = per_exchange(self.bound, self.tree.tiers)[link]
-
-        def size(load: Load) -> int:
-            numbers = load.vectors * self.problem.dimension + load.scalars + self.problem.flat.buffers.size
-            return numbers * item_bytes(self.recipe)
-
-        return size(up), size(down)
+        model = ModelSize(self.problem.dimension, item_bytes(self.recipe), self.problem.flat.buffers.size)
+        return up.bytes(model), down.bytes(model)
 
 
 def alone(recipe: Recipe, part: Part) -> Recipe:

@@ -5,6 +5,7 @@ Nothing here imports torch: a recipe is checked, and its run directory made, bef
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -205,14 +206,14 @@ def check_together(recipe: Any, said: "Faults") -> None:
 
 
 def _check_clock(recipe: Any, tree: Tree, said: "Faults") -> None:
-    for check in (recipe.delays, recipe.absence):
+    delays, absence = recipe.delays or Delays(""), recipe.absence or Absence()
+    checks = [partial(delays.check, tree), partial(absence.check, tree)]
+    checks += [partial(Clock(delays, absence).check_plan, part.made) for part in recipe.algorithms]
+    for check in checks:
         try:
-            if check is not None:
-                check.check(tree)
-                for part in recipe.algorithms:
-                    Clock(recipe.delays or Delays(""), recipe.absence or Absence()).check_plan(part.made)
+            check()
         except UserError as error:
-            if str(error) not in said.faults:
+            if str(error) not in said.faults:  # two algorithms may have the same to say
                 said.faults.append(str(error))
 
 

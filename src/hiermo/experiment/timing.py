@@ -43,8 +43,7 @@ def depends_on_delays(recipe: Recipe, part: Part) -> bool:
 def followed(recipe: Recipe, part: Part, model: ModelSize, draws: int | None = None) -> Followed:
     """The events of a run, which tell the time as they are gone through."""
     algorithm, setting = recipe.bound(part)
-    clock = clock_of(recipe, draws).of_run(algorithm, setting, model)
-    return clock.follow(algorithm.plan(setting._replace(clock=clock) if clock.orders else setting))
+    return clock_of(recipe, draws).of_run(algorithm, setting, model).events()
 
 
 def cloud_rounds(recipe: Recipe, part: Part, model: ModelSize) -> int:
@@ -62,8 +61,6 @@ def times_of_cloud_merges(
 ) -> list[Elapsed]:
     """What has elapsed at the end of every cloud round, or of the first ones."""
     root, events, found = recipe.placed(part)[0].tiers - 1, followed(recipe, part, model, draws), list[Elapsed]()
-    if rounds == 0:
-        return found
     for position, event in enumerate(events, start=1):
         if isinstance(event, Merge) and event.tier == root:
             found.append(events.at(position))

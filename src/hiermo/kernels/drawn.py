@@ -10,13 +10,12 @@ from llvmlite import ir
 
 from hiermo.kernels.code import DOUBLE, WHOLE, Code, compiled
 
-SAMPLES, TABLE = 1, 2  # kinds of sources: whole values, each as likely; quantiles, with what lies between two of them
-
 
 @cache
 def function(first: int, low: float, entries: int, shift: int) -> Any:
-    """(keys, groups, how many nodes, what is added to a key; of each group: kind, where its values begin, how many they
-    are, factor, whether it is turned over; values; into). The constants are those of a table of quantiles."""
+    """(keys, groups, how many nodes, what is added to a key; of each group: whether its values are samples, each as
+    likely, or else quantiles, where they begin, how many they are, factor, whether it is turned over; values; into).
+    The constants are those of a table of quantiles."""
     (found,) = compiled(lambda module: [_written(module, first, low, entries, shift)])
     return found
 
@@ -25,7 +24,7 @@ def _written(module: ir.Module, first: int, low: float, entries: int, shift: int
     wholes, doubles = WHOLE.as_pointer(), DOUBLE.as_pointer()
     kinds = [wholes, wholes, WHOLE, WHOLE, wholes, wholes, wholes, doubles, wholes, doubles, doubles]
     code = Code(module, "drawn", kinds)
-    keys, group, n, added, kind, offset, count, factor, turned, values, into = code.arguments
+    keys, group, n, added, samples, offset, count, factor, turned, values, into = code.arguments
     build, place = code.builder, code.variable(DOUBLE)
 
     def of_samples(bits: Any, begin: Any, which: Any) -> Any:
@@ -51,7 +50,7 @@ def _written(module: ir.Module, first: int, low: float, entries: int, shift: int
         which = build.load(code.at(group, i))
         begin = build.load(code.at(offset, which))
         bits = _mixed(build, build.add(build.load(code.at(keys, i)), added))
-        is_samples = build.icmp_signed("==", build.load(code.at(kind, which)), _whole(SAMPLES))
+        is_samples = build.icmp_signed("!=", build.load(code.at(samples, which)), _whole(0))
         with build.if_else(is_samples) as (then, otherwise):
             with then:
                 build.store(of_samples(bits, begin, which), place)
