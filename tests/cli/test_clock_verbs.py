@@ -132,6 +132,8 @@ def test_the_time_to_a_target(hiermo, recipe, file, tmp_path):
     assert "not reached" in hiermo("retime", "o", "--delays", delays, "--until", "accuracy=2").out
     assert "has iteration, cloud_round" in hiermo("retime", "o", "--until", "speed=1").error
     assert "write METRIC=VALUE" in hiermo("retime", "o", "--until", "accuracy").error
+    assert hiermo("retime", "nowhere").error == "there is no directory nowhere"
+    assert "name a .png file" in hiermo("retime", "o", "--out", "bars.pdf").error
 
 
 @pytest.mark.parametrize(

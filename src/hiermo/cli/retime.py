@@ -38,10 +38,10 @@ def retime(
     from hiermo.experiment.run_directory import opened
 
     targets = dict(target(each) for each in until or ())
+    runs = [each for folder in directories for each in opened(folder)]
     picture = out or directories[0] / "retimed.png"
     if picture.suffix.lower() != ".png" or not picture.parent.is_dir():
         raise UserError(f"--out {picture}: name a .png file in a folder that exists")
-    runs = [each for folder in directories for each in opened(folder)]
     targets = targets or dict(runs[0].recipe().train.until or {})
     found, notes = [], []
     with loading("going through the events") as status:
