@@ -11,6 +11,7 @@ import warnings
 import typer
 
 from hiermo._version import __version__
+from hiermo.cli.bounds import bounds
 from hiermo.cli.check import check
 from hiermo.cli.cite import cite
 from hiermo.cli.data import DATA_VERBS, data
@@ -23,6 +24,7 @@ from hiermo.cli.measure import measure
 from hiermo.cli.resume import resume
 from hiermo.cli.retime import retime
 from hiermo.cli.run import run
+from hiermo.cli.tune import tune
 from hiermo.core.errors import HiermoError
 
 EPILOG = "Start with `hiermo run quick/digits`, or write a recipe of your own with `hiermo init`."
@@ -80,10 +82,12 @@ VERBS: dict[str, Callable[..., None]] = {
     "resume": resume,
     "retime": retime,
     "forecast": forecast,
+    "tune": tune,
     "export": export,
     "init": init,
     "list": list_things,
     "check": check,
+    "bounds": bounds,
     "measure": measure,
     "doctor": doctor,
     "cite": cite,

@@ -1,5 +1,10 @@
 """Numbers for people."""
 
+from math import inf
+from re import fullmatch
+
+LENGTHS = {"": 1, "s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}  # in seconds
+
 
 def human(size_bytes: float) -> str:
     """A number of bytes with its unit.
@@ -12,3 +17,19 @@ def human(size_bytes: float) -> str:
         if size_bytes >= 1024:
             size_bytes, unit = size_bytes / 1024, larger
     return f"{size_bytes:.0f} {unit}" if size_bytes >= 100 else f"{size_bytes:.3g} {unit}"
+
+
+def seconds_of(text: str) -> float | None:
+    """A length of time as people write it; None where it is none.
+
+    >>> seconds_of("400s"), seconds_of("1.5 h"), seconds_of("90"), seconds_of("soon")
+    (400.0, 5400.0, 90.0, None)
+    """
+    found = fullmatch(r"\s*([0-9.eE+-]+)\s*([a-z]*)\s*", text)
+    if found is None or found[2] not in LENGTHS:
+        return None
+    try:
+        seconds = float(found[1]) * LENGTHS[found[2]]
+    except ValueError:
+        return None
+    return seconds if 0 < seconds < inf else None

@@ -1,0 +1,1 @@
+"""Which periods are best within a given time."""

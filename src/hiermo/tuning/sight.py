@@ -1,0 +1,140 @@
+"""What one look at a run in progress shows: gradients where the workers stand, and where each tier's means stand.
+
+A look needs no more than workers can do: everyone computes gradients of the same batches at his own model, at the mean
+of his edge, and so on up to the mean of all. What is kept of them are lengths and angles.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hiermo.core.problem import Problem, computing
+from hiermo.topology.tree import Tree
+
+Numbers = NDArray[np.float64]
+
+BATCHES = 2  # independent ones, so that products of gradients are not those of their noise with itself
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sight:
+    """Plain numbers, one look; lists are over workers or over the nodes of a tier."""
+
+    t: int
+    loss: float
+    gradient: float  # |grad F| at the mean of all models
+    gradients: list[float]  # |grad F_i| where the workers stand
+    smoothness: list[float]  # |difference of gradients| / |difference of models|, of worker and edge, edge and cloud
+    apart: list[list[float]]  # for each tier: |gradient of a node - that of its parent| at the parent's mean
+    momenta: list[float]  # gamma |v| / (eta |grad F|); empty for algorithms without
+    kept: list[float]  # for each tier: the part of the gradient that its nodes still follow, having gone apart
+
+
+def look(
+    problem: Problem, tree: Tree, seed: int, t: int, models: Any, loss: float, velocities: Any = None, eta: float = 0.0
+) -> Sight:
+    """`models` `[n, d]` are the workers' before a merge of the root; `velocities` are gamma v, where there are."""
+    workers = np.arange(tree.n_workers)
+    shares = tree.weights(problem.sizes)
+    points, above = [models], models
+    for k in range(tree.tiers - 1):  # each worker's node in tier k + 1
+        above = _native(_averaging(tree, shares, k), models) @ models
+        points.append(above)
+    with computing(problem):
+        found = [[problem.grad(seed, t + 1 + batch, workers, at) for batch in range(BATCHES)] for at in points]
+    means = [sum(batches[1:], batches[0]) / BATCHES for batches in found]
+    everyone = _native(_share_of_all(problem)[None], models)
+    overall = [[(everyone @ each)[0] for each in batches] for batches in found]
+    return Sight(
+        t=t,
+        loss=loss,
+        gradient=float(np.sqrt(max(0.0, _crossed(overall[-1], overall[-1])))),
+        gradients=_lengths(means[0]).tolist(),
+        smoothness=_ratios(points, means),
+        apart=[_apart(tree, shares, found[k + 1], models, k) for k in range(tree.tiers - 1)],
+        momenta=[] if velocities is None else _momenta(velocities, means[0], eta),
+        kept=[_kept(lower, upper, overall[-1]) for lower, upper in pairwise(overall)],
+    )
+
+
+def _share_of_all(problem: Problem) -> Numbers:
+    sizes = np.asarray(problem.sizes, float)
+    found: Numbers = sizes / sizes.sum()
+    return found
+
+
+def _averaging(tree: Tree, shares: Sequence[Numbers], tier: int) -> Numbers:
+    """`[n, n]`: from the workers' vectors to each worker's mean at its node of tier + 1."""
+    node, share = np.arange(tree.n_workers), np.ones(tree.n_workers)
+    for k in range(tier + 1):
+        share, node = share * shares[k][node], tree.parents[k][node]
+    found: Numbers = np.where(node[:, None] == node[None], share[None], 0.0)
+    return found
+
+
+def _node_means(tree: Tree, shares: Sequence[Numbers], tier: int) -> Numbers:
+    """`[nodes of tier, n]`: from the workers' vectors to the means of the nodes; those of tier 0 are the workers."""
+    node, share = np.arange(tree.n_workers), np.ones(tree.n_workers)
+    for k in range(tier):
+        share, node = share * shares[k][node], tree.parents[k][node]
+    found = np.zeros((tree.counts[tier], tree.n_workers))
+    found[node, np.arange(tree.n_workers)] = share
+    return found
+
+
+def _apart(tree: Tree, shares: Sequence[Numbers], batches: Sequence[Any], like: Any, tier: int) -> list[float]:
+    """Of the nodes of a tier around their parents; batches are independent, so that noise adds nothing on average."""
+    own, parent = _node_means(tree, shares, tier), _node_means(tree, shares, tier + 1)[tree.parents[tier]]
+    away = [_native(own - parent, like) @ each for each in batches]
+    squares = _dots(away[0], away[1])
+    return [float(each) for each in np.sign(squares) * np.sqrt(np.abs(squares))]  # below 0: less than the noise
+
+
+def _ratios(points: Sequence[Any], gradients: Sequence[Any]) -> list[float]:
+    found: list[float] = []
+    for k in range(len(points) - 1):
+        distance = _lengths(points[k] - points[k + 1])
+        scale = max(float(_lengths(points[k + 1]).max()), 1e-30)
+        apart = distance > 1e-6 * scale  # nearer ones differ by rounding
+        found += (_lengths(gradients[k] - gradients[k + 1])[apart] / distance[apart]).tolist()
+    return found
+
+
+def _momenta(velocities: Any, gradients: Any, eta: float) -> list[float]:
+    lengths = eta * _lengths(gradients)
+    some = lengths > 0
+    found: list[float] = (_lengths(velocities)[some] / lengths[some]).tolist()
+    return found
+
+
+def _kept(lower: Sequence[Any], upper: Sequence[Any], towards: Sequence[Any]) -> float:
+    """How much of what the upper means would do the lower models do, along the whole gradient; 1 is all of it."""
+    whole = _crossed(upper, towards)
+    return _crossed(lower, towards) / whole if whole > 0 else float("nan")
+
+
+def _crossed(a: Sequence[Any], b: Sequence[Any]) -> float:
+    """The inner product of two gradients without the noise that they share."""
+    pairs = [(i, j) for i in range(BATCHES) for j in range(BATCHES) if i != j]
+    return float(sum(float(_dots(a[i], b[j])) for i, j in pairs) / len(pairs))
+
+
+def _native(matrix: Numbers, like: Any) -> Any:
+    return like.new_tensor(matrix) if hasattr(like, "new_tensor") else matrix
+
+
+def _dots(a: Any, b: Any) -> Numbers:
+    if hasattr(a, "new_tensor"):
+        a, b = a.double(), b.double()
+        found: Numbers = np.asarray((a * b).sum(-1).cpu())
+        return found
+    return np.asarray((a * b).sum(-1), float)
+
+
+def _lengths(a: Any) -> Numbers:
+    found: Numbers = np.sqrt(_dots(a, a))
+    return found

@@ -1,0 +1,309 @@
+"""The best periods of a recipe for a time budget: pilot, constants, choice, and how sure it is.
+
+Two ways to choose. `printed` minimises the paper's bound with the measured constants, by its HierOPT and exactly.
+`calibrated`, the default, is ours: it asks how many iterations of the budget count (`effective`). Both are always told.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite, prod
+from typing import Any, Literal
+
+import numpy as np
+
+from hiermo.core.errors import UserError
+from hiermo.core.problem import Problem, model_size
+from hiermo.core.schedule import eta_of
+from hiermo.experiment.part import Part
+from hiermo.experiment.recipe import Recipe
+from hiermo.tuning.clocked import Clocked
+from hiermo.tuning.effective import EffectiveObjective, start_of
+from hiermo.tuning.estimate import Estimates, estimates
+from hiermo.tuning.hieropt import Periods, Search, exact, search
+from hiermo.tuning.objective import BoundObjective, Times
+from hiermo.tuning.pilot import SHARE, Pilot, Size, chosen_size, momenta, run_pilot
+
+Method = Literal["calibrated", "printed"]
+Show = Callable[[str, int, int], object]  # what is done, how far, of how much
+
+SHORTLIST = 30  # choices that are gone through with the delays as they will be drawn
+NEAR = 0.01  # as good, for all that can be known
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuning:
+    """What was found, and from what."""
+
+    clocked: Clocked
+    times: Times  # with the budget that is left after the pilot
+    budget_s: float
+    pilot: Pilot
+    pilot_s: float
+    estimates: Estimates
+    effective: EffectiveObjective
+    printed: Search | None  # None where the bound has nothing to say
+    method: Method
+    periods: Periods
+    rounds: int
+    seconds: float  # simulated, of the tuned run
+    near: tuple[Periods, Periods]  # shortest and longest of the periods that are nearly as good
+    if_off: dict[str, Periods]  # what would be chosen if a constant were off by its uncertainty
+    notes: tuple[str, ...]
+
+    @property
+    def iterations(self) -> int:
+        return self.rounds * prod(self.periods)
+
+    @property
+    def pilot_share(self) -> float:
+        return self.pilot_s / self.budget_s
+
+    @property
+    def bound(self) -> float:
+        """Of the objective that was minimised, at the choice."""
+        return self.objective.value(self.periods)
+
+    @property
+    def objective(self) -> EffectiveObjective | BoundObjective:
+        return self.effective if self.method == "calibrated" else printed_objective(self.times, self.estimates)
+
+    def recipe(self) -> Recipe:
+        """Ready to run."""
+        return self.clocked.with_periods(self.periods, self.rounds)
+
+    def json(self) -> dict[str, Any]:
+        found, pi = self.printed, self.periods[1] if len(self.periods) > 1 else None
+        return {
+            "recipe": self.clocked.recipe.name,
+            "algorithm": self.clocked.part.label,
+            "tree": str(self.clocked.tree),
+            "delays": self.clocked.delays,
+            "budget_s": self.budget_s,
+            "method": self.method,
+            "tau": self.periods[0],
+            "pi": pi,
+            "periods": list(self.periods),
+            "iterations": self.iterations,
+            "cloud_rounds": self.rounds,
+            "simulated_seconds": self.seconds,
+            "bound": self.bound if isfinite(self.bound) else None,
+            "effective_iterations": float(
+                self.effective.effective(np.array([self.periods]), np.array([self.rounds]))[0]
+            ),
+            "constants": {
+                name: {"value": each.value, "uncertainty": each.uncertainty, "rule": each.rule}
+                for name, each in self.estimates.of.items()
+            }
+            | {
+                f"drift_{tier}": {"value": each.value, "uncertainty": each.uncertainty, "rule": each.rule}
+                for tier, each in zip(tier_names(len(self.periods)), self.estimates.drift, strict=True)
+            },
+            "pilot_share": self.pilot_share,
+            "pilot": {
+                "periods": list(self.pilot.size.periods),
+                "rounds": self.pilot.size.rounds,
+                "iterations": self.pilot.size.iterations,
+                "seconds": self.pilot_s,
+            },
+            "times": {"iteration_s": self.times.theta_w, "merges_s": list(self.times.upper)},
+            "nearly_as_good": {"from": list(self.near[0]), "to": list(self.near[1]), "within": NEAR},
+            "if_off": {name: list(periods) for name, periods in self.if_off.items()},
+            "printed": None
+            if found is None
+            else {
+                "hieropt": list(found.walk.periods),
+                "hieropt_start": list(found.walk.path[0]),
+                "multi_start": list(found.best_walk.periods),
+                "exact": list(found.exact.periods),
+                "bound": found.exact.value if isfinite(found.exact.value) else None,
+                "disagreements": list(found.disagreements),
+            },
+            "notes": list(self.notes),
+        }
+
+
+def tier_names(n_periods: int) -> list[str]:
+    """Who goes apart: workers, edges, nodes of tier 2, ..."""
+    return ["workers", "edges", *(f"tier_{k}" for k in range(2, n_periods))][:n_periods]
+
+
+def tuned_part(recipe: Recipe, label: str | None = None) -> Part:
+    """The algorithm that is asked for, else the first that has edges, else the first."""
+    if label is not None:
+        for part in recipe.algorithms:
+            if label in (part.label, part.name):
+                return part
+        raise UserError(f"--algorithm {label}: the recipe has {', '.join(part.label for part in recipe.algorithms)}")
+    return next((part for part in recipe.algorithms if part.made.tiers in (None, 3)), recipe.algorithms[0])
+
+
+def tune(
+    recipe: Recipe,
+    part: Part,
+    problem: Problem,
+    budget_s: float,
+    *,
+    method: Method = "calibrated",
+    share: float = SHARE,
+    pilots: Sequence[Pilot] = (),
+    show: Show = lambda what, done, of: None,
+) -> Tuning:
+    """`pilots` of this recipe that were made before are used again, where their size is the right one."""
+    clocked = Clocked(recipe, part, model_size(problem, recipe.train.seed))
+    show("how long rounds take", 0, 1)
+    whole = clocked.times(budget_s)
+    size = chosen_size(whole, share)
+    pilot_s = size.seconds(whole)
+    _check_budget(clocked, whole, pilot_s)
+    pilot = next((each for each in pilots if each.size == size), None) or _piloted(clocked, problem, size, show)
+    found = estimates(pilot.sights, clocked.tree, problem.sizes, size.periods, momenta(part.made))
+    notes = list(found.notes)
+    if pilot_s > share * budget_s:
+        notes.append(
+            f"the smallest pilot takes {100 * pilot_s / budget_s:.1f} % of the budget, more than {100 * share:g} %"
+        )
+    times = replace(whole, budget_s=budget_s - pilot_s)
+    effective = EffectiveObjective(
+        times=times,
+        drift=tuple(each.value for each in found.drift),
+        gain=gain_of(found),
+        start=start_of(part.made, clocked.tree.tiers),
+    )
+    show("the best periods", 0, 1)
+    printed = _printed(times, found, recipe.train.seed, notes)
+    if method == "printed" and printed is None:
+        raise UserError("--method printed: the paper's bound has nothing to say here; " + "; ".join(notes[-1:]))
+    guess = printed.exact.periods if method == "printed" and printed else _shortlisted(clocked, effective, show)
+    rounds = clocked.rounds_within(guess, times.budget_s, times.budget_s / times.round_s(guess))
+    if rounds < 1:  # the means of the delays promised one
+        guess, rounds = _shortest(clocked, times)
+    return Tuning(
+        clocked=clocked,
+        times=times,
+        budget_s=budget_s,
+        pilot=pilot,
+        pilot_s=pilot_s,
+        estimates=found,
+        effective=effective,
+        printed=printed,
+        method=method,
+        periods=guess,
+        rounds=rounds,
+        seconds=clocked.seconds(guess, rounds),
+        near=_near(effective, guess),
+        if_off=_if_off(effective, found),
+        notes=tuple(notes),
+    )
+
+
+def gain_of(found: Estimates) -> float:
+    """omega alpha sigma^2."""
+    constants = found.constants
+    return max(constants.omega * constants.alpha * constants.sigma**2, 1e-300)
+
+
+def printed_objective(times: Times, found: Estimates) -> BoundObjective:
+    return BoundObjective(times=times, constants=found.constants, printed=True)
+
+
+def best_periods(objective: EffectiveObjective) -> Periods:
+    """Exactly where there are not too many to try, else on a lattice with steps of 2 %."""
+    try:
+        return exact(objective, objective.times).periods
+    except UserError:
+        choices = lattice(objective.times)
+        return tuple(int(period) for period in choices[int(np.argmin(objective.values(choices)))])
+
+
+def lattice(times: Times, most: int = 200_000) -> Any:
+    """Choices of periods that fit into the budget, dense where they are short."""
+    n, ratio = len(times.upper), 1.02
+    while True:
+        longest = max(1, int(times.budget_s / times.theta_w))
+        steps = np.unique(np.round(ratio ** np.arange(0, np.log(longest) / np.log(ratio) + 1)).astype(np.int64))
+        steps = steps[steps <= longest]
+        choices = steps[:, None]
+        for _ in range(n - 1):
+            choices = np.column_stack([np.repeat(choices, len(steps), axis=0), np.tile(steps, len(choices))])
+            choices = choices[np.prod(choices, axis=1, dtype=float) <= longest]
+        choices = choices[times.round_s(choices.astype(float).T) <= times.budget_s]
+        if len(choices) <= most or ratio > 4:
+            return choices if len(choices) else np.ones((1, n), np.int64)
+        ratio **= 1.5
+
+
+def _piloted(clocked: Clocked, problem: Problem, size: Size, show: Show) -> Pilot:
+    recipe, algorithm = clocked.recipe, clocked.part.made
+    return run_pilot(
+        problem,
+        algorithm,
+        clocked.tree,
+        size,
+        seed=recipe.train.seed,
+        schedule=eta_of(recipe.schedule.made, algorithm, size.periods),
+        show=lambda done, of: show("pilot", done, of),
+    )
+
+
+def _check_budget(clocked: Clocked, times: Times, pilot_s: float) -> None:
+    least = times.round_s((1,) * len(times.upper))
+    if pilot_s + least > times.budget_s:
+        raise UserError(
+            f"--budget {times.budget_s:g} s: the smallest pilot takes {pilot_s:.3g} s and a single cloud round "
+            f"{least:.3g} s under {clocked.delays}; give more time"
+        )
+
+
+def _printed(times: Times, found: Estimates, seed: int, notes: list[str]) -> Search | None:
+    objective = printed_objective(times, found)
+    try:
+        return search(objective, times, seed)
+    except UserError as error:
+        notes.append(f"the paper's bound: {error}")
+        return None
+
+
+def _shortlisted(clocked: Clocked, objective: EffectiveObjective, show: Show) -> Periods:
+    """The best, and the best near it, with as many rounds as their delays will really allow."""
+    first = best_periods(objective)
+    around = lattice(objective.times)
+    values = objective.values(around)
+    listed = [first, *(tuple(map(int, row)) for row in around[np.argsort(values)[:SHORTLIST]])]
+    choices = list(dict.fromkeys(listed))
+    rounds = []
+    for k, periods in enumerate(choices):
+        show("the best periods", k, len(choices))
+        guess = objective.times.budget_s / objective.times.round_s(periods)
+        rounds.append(clocked.rounds_within(periods, objective.times.budget_s, guess))
+    worth = objective.effective(np.array(choices), np.array(rounds, float))
+    return choices[int(np.argmax(worth))]
+
+
+def _shortest(clocked: Clocked, times: Times) -> tuple[Periods, int]:
+    ones = (1,) * len(times.upper)
+    rounds = clocked.rounds_within(ones, times.budget_s, times.budget_s / times.round_s(ones))
+    if not rounds:
+        raise UserError(f"--budget: not one cloud round ends within the {times.budget_s:.3g} s that the pilot leaves")
+    return ones, rounds
+
+
+def _near(objective: EffectiveObjective, chosen: Periods) -> tuple[Periods, Periods]:
+    """Each period alone, the others as chosen: how short and how long it may be."""
+    least, most = list(chosen), list(chosen)
+    limit = objective.value(chosen) * (1 + NEAR)
+    for k, period in enumerate(chosen):
+        tried = np.unique(np.round(np.geomspace(max(1, period / 30), period * 30, 400)).astype(np.int64))
+        rows = np.tile(np.array(chosen), (len(tried), 1))
+        rows[:, k] = tried
+        good = tried[objective.values(rows) <= limit]
+        least[k], most[k] = int(good.min(initial=period)), int(good.max(initial=period))
+    return tuple(least), tuple(most)
+
+
+def _if_off(objective: EffectiveObjective, found: Estimates) -> dict[str, Periods]:
+    answers = {}
+    for k, (tier, each) in enumerate(zip(tier_names(len(found.drift)), found.drift, strict=True)):
+        for word, value in (("less", each.low), ("more", each.high)):
+            drift = tuple(value if i == k else other for i, other in enumerate(objective.drift))
+            answers[f"{word} drift of {tier}"] = best_periods(replace(objective, drift=drift))
+    return answers
