@@ -9,7 +9,7 @@ page and the pictures are made anew from it. Needs the data sets (`HIERMO_DATA`)
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 import json
 from math import prod
 from pathlib import Path
@@ -34,29 +34,28 @@ HERE = Path(__file__).parent
 FILE = HERE / "hieropt.json"
 
 # name -> (recipe, what is changed, grid, settings that the calibrated rule was found on or not)
-DENSE = ((1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160), (1, 2, 3, 4, 6, 8, 12, 16))
+DENSE = ((1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 240), (1, 2, 3, 4, 6, 8, 12, 16))
+WIDE = ((1, 2, 5, 10, 20, 40, 80, 160, 320), (1, 2, 4, 8, 16))
 COARSE = ((5, 10, 20, 40, 80), (1, 2, 4, 8))
+LOGISTIC = "paper/hieropt-logistic"
 CLASSES = 'data.partition={{kind="classes", per_worker={}}}'
 CASES: dict[str, tuple[str, list[str], Any, bool]] = {
-    "iid": ("paper/hieropt-logistic", [], DENSE, True),
-    "6-class": ("paper/hieropt-logistic", [CLASSES.format(6)], DENSE, True),
-    "3-class": ("paper/hieropt-logistic", [CLASSES.format(3)], DENSE, True),
-    "dirichlet": (
-        "paper/hieropt-logistic",
-        ['data.partition={kind="dirichlet", alpha=0.3}', "train.seed=1"],
-        DENSE,
-        False,
-    ),
-    "edges": (
-        "paper/hieropt-logistic",
-        ['data.edges={kind="classes", per_worker=4}', "train.seed=2"],
-        DENSE,
+    "iid": (LOGISTIC, [], DENSE, True),
+    "6-class": (LOGISTIC, [CLASSES.format(6)], DENSE, True),
+    "3-class": (LOGISTIC, [CLASSES.format(3)], DENSE, True),
+    "dirichlet": (LOGISTIC, ['data.partition={kind="dirichlet", alpha=0.3}', "train.seed=1"], WIDE, True),
+    "edges": (LOGISTIC, ['data.edges={kind="classes", per_worker=4}', "train.seed=2"], WIDE, True),
+    "dirichlet-0.1": (LOGISTIC, ['data.partition={kind="dirichlet", alpha=0.1}', "train.seed=4"], WIDE, False),
+    "both": (
+        LOGISTIC,
+        ['data.edges={kind="dirichlet", alpha=0.5}', CLASSES.format(5), "train.seed=5"],
+        WIDE,
         False,
     ),
     "uci-har": (
-        "paper/hieropt-logistic",
+        LOGISTIC,
         ["data.source=uci-har", "data.partition=natural", "train.seed=3", "evaluate.train=true"],
-        DENSE,
+        WIDE,
         False,
     ),
     "cnn": (
@@ -78,6 +77,8 @@ TITLES = {
     "3-class": "logistic on MNIST, 3 classes per worker",
     "dirichlet": "logistic on MNIST, Dirichlet 0.3",
     "edges": "logistic on MNIST, 4 classes per edge, workers of an edge alike",
+    "dirichlet-0.1": "logistic on MNIST, Dirichlet 0.1",
+    "both": "logistic on MNIST, Dirichlet 0.5 among edges, 5 classes per worker",
     "uci-har": "logistic on UCI-HAR, by people",
     "cnn": "CNN (8 and 16 channels) on MNIST, 6 classes per worker",
 }
@@ -175,7 +176,7 @@ def told(row: dict[str, Any], found: dict[Any, dict[str, Any]]) -> dict[str, Any
         "pilot_share": chosen["calibrated"].pilot_share,
         "pilot": chosen["calibrated"].json()["pilot"],
         "times": chosen["calibrated"].json()["times"],
-        "drift": [each.value for each in chosen["calibrated"].estimates.drift],
+        "drift": [asdict(each) for each in chosen["calibrated"].estimates.drift],
     }
 
 

@@ -199,7 +199,7 @@ def constants_table(found: "Tuning") -> "Table":
     rows = dict(found.estimates.of)
     rows |= {
         f"drift of {tier}": each
-        for tier, each in zip(tier_names(len(found.periods)), found.estimates.drift, strict=True)
+        for tier, each in zip(tier_names(len(found.periods)), found.estimates.lost, strict=True)
     }
     for name, each in rows.items():
         table.add_row(name, f"{each.value:.4g}", f"{each.uncertainty:.2g}", each.rule)

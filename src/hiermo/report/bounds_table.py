@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rich import box
 from rich.table import Table
 
-from hiermo.tuning.check import Checked, Inequality
+from hiermo.tuning.theorems import Checked, Inequality
 
 MEANINGS = {
     "rho": "largest gradient of a worker",

@@ -53,9 +53,14 @@ class Constants:
         """Refuses what Theorems 4 to 6 do not cover, a sentence for each condition."""
         _refuse(_of_values(self) or _of_momenta(self) + _of_bound(self))
 
+    @property
+    def plain(self) -> bool:
+        """No momentum at all: HierFAVG."""
+        return self.gamma == 0 == self.gamma_a
+
     def check_momenta(self) -> None:
-        """Refuses what Theorems 1 to 3 do not cover."""
-        _refuse(_of_values(self) or _of_momenta(self))
+        """Refuses what Theorems 1 to 3 do not cover; their limit without any momentum is HierFAVG's."""
+        _refuse(_of_values(self) or ([] if self.plain else _of_momenta(self)))
 
     def check_plain(self) -> None:
         """Refuses what the bound of HierFAVG does not cover; momenta do not matter to it."""

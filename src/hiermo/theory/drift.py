@@ -30,7 +30,7 @@ TINY = 1e-300  # an eta * beta below it is that of a linear loss, whose mean doe
 
 
 def h(x: float, delta: float, *, eta: float, beta: float, gamma: float) -> float:
-    """Distance of the mean from the virtual update after x iterations; infinity where it is beyond float64.
+    """Distance of the mean from the virtual update after x iterations; infinity where H(x) is beyond float64.
 
     >>> round(h(10, 0.3, eta=0.01, beta=1.0, gamma=0.5), 6)
     0.004669

@@ -13,7 +13,9 @@ from hiermo.topology.tree import Tree
 from hiermo.tuning.objective import Times
 
 ROUNDS, LENGTH = 8, 16  # of the runs from which the times of a network are read off
-LEAST_S = 1e-9  # no iteration takes less, or a budget would have no end
+LONG = 100_000  # iterations, beyond which a run's time is that of its beginning, many times over
+SAFE = 0.999  # of the rounds that fit then
+LEAST = 1e-3  # of the time of messages that an iteration takes, or a budget would have no end
 
 
 @dataclass(frozen=True)
@@ -37,17 +39,25 @@ class Clocked:
 
     def seconds(self, periods: tuple[int, ...], rounds: int) -> float:
         """Of a run of so many rounds."""
+        some = max(1, LONG // prod(periods))
+        if rounds > some:
+            return rounds * self.seconds(periods, some) / some
         found = times_of_cloud_merges(self.with_periods(periods, rounds), self.part, self.model)
         if not found:
             raise UserError("absence: there is never anyone for the cloud to hear from; nothing would be trained")
         return found[-1].seconds
 
     def times(self, budget_s: float) -> Times:
-        """Psi's coefficients, read off runs: exact for constant delays, means where they vary or nodes differ."""
+        """Psi's coefficients, read off runs: exact for constant delays, means where they vary or nodes differ.
+
+        Where delays say nothing of iterations they are taken to be quick, and not to take no time at all.
+        """
         n = self.tree.tiers - 1
         short, long = ((length, *[1] * (n - 1)) for length in (LENGTH, 2 * LENGTH))
         one_round = self.seconds(short, ROUNDS) / ROUNDS
-        iteration = max((self.seconds(long, ROUNDS) / ROUNDS - one_round) / LENGTH, LEAST_S)
+        if not one_round:
+            raise UserError(f"--budget: nothing takes any time under {self.delays}; give delays, as in --delays paper")
+        iteration = max((self.seconds(long, ROUNDS) / ROUNDS - one_round) / LENGTH, LEAST * one_round / LENGTH)
         below, upper = LENGTH * iteration, list[float]()
         for tier in range(1, n):
             thrice = tuple(3 if k == tier else period for k, period in enumerate(short))
@@ -59,6 +69,9 @@ class Clocked:
 
     def rounds_within(self, periods: tuple[int, ...], budget_s: float, guess: float) -> int:
         """How many rounds of the root end within the budget, with the delays as a run will draw them."""
+        if guess * prod(periods) > LONG:
+            some = max(1, LONG // prod(periods))
+            return int(SAFE * budget_s * some / self.seconds(periods, some))
         most = max(2, int(1.3 * guess) + 2)
         if type(self.part.made).plan is Algorithm.plan and self.recipe.absence.nobody:
             while True:

@@ -1,54 +1,99 @@
 """HierOPT calibrated: how many iterations of a perfectly synchronous run those of a budget are worth.
 
 Measured on whole grids of periods (docs/reproduction/hieropt.md), a run of T iterations with periods p_1, p_2, ... gets
-as far as one of T / (1 + c_1 (P_1 - 1) + c_2 (P_2 - P_1) + ...) iterations with all periods 1, whatever T; P_k is p_1
-... p_k, the iterations for which the nodes of tier k - 1 go apart. That is what the bound says where eta beta is small
-and h grows with the square of time, but with what workers lose along the gradient in the place of the worst case:
-Theorem 5 without drift, 1 / (omega alpha sigma^2 T), with fewer iterations.
+as far as one of T / (1 + d_1(P_1) + d_2(P_2) + ...) iterations with all periods 1, whatever T; P_k is p_1 ... p_k, the
+iterations for which the nodes of tier k - 1 go apart, and d what that costs (`drift`). That is what the bound says
+where eta beta is small, but with what workers lose along the gradient in the place of the worst case: Theorem 5
+without drift, 1 / (omega alpha sigma^2 T), with fewer iterations.
 
 Two more things count. A round that is cut short by the end of the budget is lost, so T is a whole number of rounds.
-And momentum at the aggregators needs some rounds to act (`Start`), which matters where there are only a few.
+And momentum at the aggregators acts once per round, on gradients that were larger when the round began (`Start`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import inf
+from typing import Any
+import warnings
 
 import numpy as np
 
 from hiermo.core.algorithm import Algorithm
 from hiermo.engine.run import run
-from hiermo.problems.quadratic import Quadratic
 from hiermo.topology.tree import Tree
+from hiermo.tuning.drift import Drift
 from hiermo.tuning.objective import Counts, Numbers, Times
 
-ROUNDS, LENGTH = 48, 8  # of the run that shows how an algorithm starts
+COUNTS = (1, 2, 3, 5, 10, 20, 40, 80)  # of rounds that are tried
+LENGTH = 8  # iterations of one of them
+SMALLER = 6.0  # by how much a run makes its loss smaller
+LEAST = 0.05  # of its iterations any run is worth
 
 
 @dataclass(frozen=True)
 class Start:
-    """How far an algorithm gets in its first rounds on a constant gradient, as a share of its later speed."""
+    """How many rounds more, or less, than it has a run is worth, because aggregators act once per round."""
 
-    shares: tuple[float, ...] = (1.0,)  # after 1, 2, ... rounds of the lowest aggregators
+    counts: tuple[int, ...] = (1,)
+    gained: tuple[float, ...] = (0.0,)
 
     def at(self, rounds: Numbers) -> Numbers:
-        counts = np.arange(1, len(self.shares) + 1)
-        lost = (1 - np.array(self.shares)) * counts  # in rounds; beyond the last one it stays as it is
-        found: Numbers = 1 - np.interp(rounds, counts, lost) / np.maximum(rounds, 1)
+        """As a factor on the iterations of so many rounds of the lowest aggregators."""
+        gained = np.interp(rounds, self.counts, self.gained)
+        if len(self.counts) > 1:  # an algorithm whose steps are longer in longer rounds goes on gaining
+            slope = (self.gained[-1] - self.gained[-2]) / (self.counts[-1] - self.counts[-2])
+            gained = gained + slope * np.maximum(rounds - self.counts[-1], 0)
+        found: Numbers = np.maximum(1 + gained / np.maximum(rounds, 1), LEAST)
         return found
 
 
+class Slowing:
+    """F(x) = exp(-x), one worker: its gradient gets smaller as that of a training does, and 1 / F grows evenly."""
+
+    sizes = (1,)
+
+    def initial(self, seed: int) -> Numbers:
+        return np.zeros(1)
+
+    def grad(self, seed: int, t: int, workers: Any, x: Numbers, buffers: Any = None) -> Numbers:
+        return self.full_grad(workers, x)
+
+    def full_grad(self, workers: Any, x: Numbers, buffers: Any = None) -> Numbers:
+        found: Numbers = -np.exp(-np.clip(x, -50.0, 50.0))
+        return found
+
+    def evaluate(self, x: Numbers, buffers: Any = None) -> dict[str, float]:
+        return {"loss": float(np.exp(-x[0]))}
+
+
+@lru_cache(maxsize=64)
 def start_of(algorithm: Algorithm, tiers: int) -> Start:
-    """Seen by trying: one node in each tier, and a loss that is a slope."""
-    tree = Tree.branching(*[1] * (tiers - 1))
-    slope = Quadratic(A=np.zeros((1, 1, 1)), b=[[1.0]], sizes=[1])
-    periods = (LENGTH, *[1] * (tiers - 2))
-    far = [float(state.model[0]) for state in run(algorithm, tree, slope, periods=periods, iterations=ROUNDS * LENGTH)]
-    rounds = len(far)
-    speed = (far[-1] - far[rounds // 2]) / (rounds - 1 - rounds // 2) if rounds > 4 else 0.0
-    if not (speed > 0 and np.isfinite(far).all()):
+    """Seen by trying: one node in each tier, in rounds and with a merge at every iteration."""
+    speed = _far(algorithm, tiers, 1, 1e-9, LENGTH * COUNTS[-1])[-1] / (1e-9 * LENGTH * COUNTS[-1])
+    if not (np.isfinite(speed) and speed > 0):
         return Start()
-    return Start(tuple(float(x) for x in np.clip(np.array(far) / (speed * np.arange(1, rounds + 1)), 0.05, 1.0)))
+    gained = []
+    for count in COUNTS:
+        iterations = LENGTH * count
+        eta = SMALLER / (speed * iterations)
+        reached = _far(algorithm, tiers, LENGTH, eta, iterations)[-1]
+        plain = _far(algorithm, tiers, 1, eta, 2 * iterations)
+        if not (np.isfinite(reached) and (np.diff(plain) > 0).all()):
+            return Start()
+        gained.append((float(np.interp(reached, plain, np.arange(1, len(plain) + 1))) - iterations) / LENGTH)
+    return Start(COUNTS, tuple(gained))
+
+
+def _far(algorithm: Algorithm, tiers: int, tau: int, eta: float, iterations: int) -> Numbers:
+    """1 / F - 1 at every merge of the root."""
+    tree, periods = Tree.branching(*[1] * (tiers - 1)), (tau, *[1] * (tiers - 2))
+    of_eta: Any = replace(algorithm, eta=eta) if hasattr(algorithm, "eta") else algorithm  # type: ignore[type-var]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what there is to warn of, the run itself will
+        states = run(of_eta, tree, Slowing(), periods=periods, iterations=iterations)
+        found: Numbers = np.expm1(np.clip([float(state.model[0]) for state in states], -50.0, 50.0))
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +101,7 @@ class EffectiveObjective:
     """1 / (gain * effective iterations): least where the run gets farthest. `gain` is omega alpha sigma^2."""
 
     times: Times
-    drift: tuple[float, ...]
+    drift: tuple[Drift, ...]
     gain: float
     start: Start = Start()
 
@@ -67,8 +112,7 @@ class EffectiveObjective:
     def waste(self, periods: Counts) -> Numbers:
         """How many iterations are worth one with all periods 1, of each row."""
         lengths = np.cumprod(periods, axis=1)
-        before = np.column_stack([np.ones(len(periods)), lengths[:, :-1]])
-        found: Numbers = 1 + ((lengths - before) * np.array(self.drift)).sum(1)
+        found: Numbers = 1 + np.sum([drift.at(lengths[:, k]) for k, drift in enumerate(self.drift)], axis=0)
         return found
 
     def effective(self, periods: Counts, rounds: Numbers | None = None) -> Numbers:
@@ -101,6 +145,7 @@ class EffectiveObjective:
         return (smooth(after) - smooth(before)) / (2 * step)
 
     def floor(self, periods: Sequence[float]) -> float:
-        """Merges that take no time, and no round cut short."""
-        most = self.times.budget_s / self.times.theta_w / self.waste(np.array([periods]))[0]
+        """Merges that take no time, no round cut short, and the best start."""
+        best = 1 + max(0.0, *self.start.gained)  # that many rounds more than one
+        most = best * self.times.budget_s / self.times.theta_w / self.waste(np.array([periods]))[0]
         return float(1 / (self.gain * most)) if most > 0 else inf

@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 
 from hiermo.theory.constants import Constants
 from hiermo.topology.tree import Tree
+from hiermo.tuning.drift import Drift
 from hiermo.tuning.sight import Sight
 
 Numbers = NDArray[np.float64]
 
 RESAMPLED = 200  # bootstrap
 LEAST_GAIN = 0.1  # alpha is at least this share of eta
-LEAST_KEPT = 0.05
+LEAST_KEPT = 0.01
+LEAST_STEP = 1e-6  # eta beta, below which h is nothing and only takes long
 
 
 @dataclass(frozen=True)
@@ -41,16 +43,17 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Estimates:
-    """Of one pilot. `drift[k]` is what an iteration loses per iteration that the nodes of tier k have gone apart."""
+    """Of one pilot. `lost[k]` is the `lost` of `drift[k]`, that of the nodes of tier k."""
 
     of: dict[str, Estimate]
     constants: Constants
-    drift: tuple[Estimate, ...]
+    lost: tuple[Estimate, ...]
+    drift: tuple[Drift, ...]
     notes: tuple[str, ...]
 
 
-def estimates(sights: Sequence[Sight], tree: Tree, sizes: Any, periods: Sequence[int], momenta: Any) -> Estimates:
-    """`periods` are those of the pilot, `momenta` is (eta, gamma, gamma_a)."""
+def estimates(sights: Sequence[Sight], tree: Tree, sizes: Any, momenta: Any) -> Estimates:
+    """`momenta` is (eta, gamma, gamma_a)."""
     eta, gamma, gamma_a = momenta
     merged = [sight for sight in sights if sight.kept]  # all but the first, before anyone moved
     shares = tree.sizes(sizes)[1] / np.sum(sizes)
@@ -87,11 +90,12 @@ def estimates(sights: Sequence[Sight], tree: Tree, sizes: Any, periods: Sequence
         "sigma": _quantile(list(turns), 0.1, "gradients at two looks in a row"),
         "F*": least,
     }
-    drift = tuple(_drift(merged, k, int(np.prod(periods[: k + 1]))) for k in range(tree.tiers - 1))
+    drifts = [_drift(merged, k) for k in range(tree.tiers - 1)]
     beta = of["beta"].value
     if beta > (largest := 1 / (eta * (gamma + 1))):
         notes.append(f"beta = {beta:.3g}: the bound needs beta eta (gamma + 1) <= 1, so {largest:.3g} is used in it")
         beta = largest
+    beta = max(beta, LEAST_STEP / eta)
     mu = of["mu"].value
     if gamma and mu > (most := most_mu(eta, beta, gamma)):
         notes.append(f"mu = {mu:.3g} would make the bound void: {most:.3g} is used, where alpha = {LEAST_GAIN:g} eta")
@@ -109,7 +113,8 @@ def estimates(sights: Sequence[Sight], tree: Tree, sizes: Any, periods: Sequence
         shares=tuple(float(share) for share in shares),
         divergences=tuple(each.value for each in upper),
     )
-    return Estimates(of, constants, drift, tuple(notes))
+    lost, drift = zip(*drifts, strict=True)
+    return Estimates(of, constants, lost, drift, tuple(notes))
 
 
 def most_mu(eta: float, beta: float, gamma: float) -> float:
@@ -172,9 +177,15 @@ def _momentum(samples: Sequence[float], gamma: float) -> Estimate:
     return _quantile(samples, 0.9, "90 % of the workers' gamma |v| / (eta |grad F|) are smaller")
 
 
-def _drift(sights: Sequence[Sight], tier: int, apart: int) -> Estimate:
-    """From the part of the gradient that is still followed `apart` iterations after the last merge: 1 / (1 + c t)^2."""
-    kept = np.array([sight.kept[tier] for sight in sights])
-    each = (np.maximum(kept[np.isfinite(kept)], LEAST_KEPT) ** -0.5 - 1) / apart
-    found = _robust(each.tolist(), lambda rows: np.median(rows, -1), "median of the looks")
-    return Estimate(max(0.0, found.value), found.uncertainty, found.rule)
+def _drift(sights: Sequence[Sight], tier: int) -> tuple[Estimate, Drift]:
+    """At the longest time apart that was looked at."""
+    length = max(sight.since for sight in sights)
+    found = _lost([sight.kept[tier] for sight in sights if sight.since == length])
+    rule = f"of the gradient is lost {length} iterations after a merge, median of the looks"
+    return Estimate(found.value, found.uncertainty, rule), Drift(found.value, length)
+
+
+def _lost(kept: Sequence[float]) -> Estimate:
+    known = np.array([share for share in kept if np.isfinite(share)])
+    found = _robust((np.maximum(known, LEAST_KEPT) ** -0.5 - 1).tolist(), lambda rows: np.median(rows, -1), "")
+    return Estimate(max(0.0, found.value), found.uncertainty, "")

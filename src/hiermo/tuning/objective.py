@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hiermo.core.errors import UserError
-from hiermo.theory.bounds import apart_at, f_hiermo, j, j_slope, s
+from hiermo.theory.bounds import apart_at, f_hierfavg, f_hiermo, j, j_slope, s
 from hiermo.theory.constants import Constants
 from hiermo.theory.drift import h_table
 
@@ -86,6 +86,8 @@ class Vectorised(Protocol):
 class BoundObjective:
     """The bound of Theorem 5 with as many iterations as the budget allows; infinity where it overflows.
 
+    Of HierMo, or where there is no momentum at all of HierFAVG.
+
     `printed` as in `theory.bounds.j`.
     """
 
@@ -95,7 +97,10 @@ class BoundObjective:
 
     def check(self) -> None:
         self.times.check()
-        self.constants.check()
+        if self.constants.plain:
+            self.constants.check_plain()
+        else:
+            self.constants.check()
         apart_at(self.n_periods, self.constants, self.printed)
 
     @property
@@ -108,7 +113,8 @@ class BoundObjective:
 
     def value(self, periods: Sequence[float]) -> float:
         self.check()
-        return f_hiermo(self.times.iterations(periods), periods, self.constants, self.printed)
+        bound = f_hierfavg if self.constants.plain else f_hiermo
+        return bound(self.times.iterations(periods), periods, self.constants, self.printed)
 
     def slope(self, periods: Sequence[float], k: int) -> float:
         self.check()

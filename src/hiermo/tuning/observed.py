@@ -203,7 +203,7 @@ class Round:
         assert merged is not None and plus is not None and moment.last is not None
         self.add(last, moment.last)
         self.t, self.is_over = moment.t + 1, True
-        self.edges_gap = float(size(shares.cloud(moment.after.edges.x) - last))
+        self.edges_gap = float(size(shares.of_edges @ moment.after.edges.x - last))
         self.model_gap = float(size(merged - last))
         self.loss, virtual = loss(merged), loss(last)
         noise = 1e-14 * (abs(self.loss) + abs(virtual))

@@ -21,8 +21,9 @@ from hiermo.experiment.memory import check_memory
 from hiermo.experiment.part import Part
 from hiermo.experiment.recipe import Recipe
 from hiermo.problems.supervised import Supervised
-from hiermo.tuning.check import Checked, Show, check
+from hiermo.tuning.check import Show, check
 from hiermo.tuning.observed import Loss
+from hiermo.tuning.theorems import Checked
 from hiermo.tuning.virtual import Rows, check_form
 
 ROUNDS = 20  # of the cloud, where nobody says: what builds up from merge to merge has done so by then

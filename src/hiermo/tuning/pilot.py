@@ -6,41 +6,43 @@ are those of the network's clock, looks included, and count against the budget o
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from math import prod
+from math import isfinite
 from typing import Any, NamedTuple
 
 from hiermo.core.algorithm import Algorithm
 from hiermo.core.errors import Diverged
-from hiermo.core.plan import Schedule
-from hiermo.core.problem import Problem, initial_buffers
+from hiermo.core.problem import Problem, computing, initial_buffers
+from hiermo.core.schedule import eta_of
 from hiermo.engine.run import run
+from hiermo.engine.state import State
 from hiermo.topology.tree import Tree
 from hiermo.tuning.objective import Times
 from hiermo.tuning.sight import BATCHES, Sight, look
 
 SHARE = 0.05  # of the budget, at most
-# tau and rounds, best first. All other periods are 1: nodes of every tier go apart from the beginning of a round on,
-# whether it has inner merges or not, and messages are what costs most
-LADDER = ((10, 4), (10, 2), (5, 2), (10, 1), (5, 1), (3, 1), (2, 1), (1, 1))
-CHEAP = 0.25  # of the share: only so is the first one worth more than the iterations that it costs
+# A round of the root has no inner merges: nodes of every tier go apart from its beginning on, and messages are what
+# costs most. Drift slows down as models get farther apart, so a round is as long as its iterations take no more time
+# than its messages, about as long as a good choice will be.
+LONGEST, USUAL = 160, 10
+MORE, CHEAP = (4, 2), 0.5  # more rounds than one are only worth it where they take this part of the share
 
 Show = Callable[[int, int], object]  # iterations done, of how many
 
 
 class Size(NamedTuple):
-    """Of a pilot."""
+    """Of a pilot: the iterations of each round of the root, on so many aggregating tiers."""
 
-    periods: tuple[int, ...]
-    rounds: int
+    rounds: tuple[int, ...]
+    n_periods: int
 
     @property
     def iterations(self) -> int:
-        return self.rounds * prod(self.periods)
+        return sum(self.rounds)
 
     def seconds(self, times: Times) -> float:
         """Steps, models up, means and the new model down, gradients at all means, and those up again."""
-        gradients = BATCHES * (len(self.periods) + 1)
-        return float(self.rounds * ((prod(self.periods) + gradients) * times.theta_w + 1.5 * sum(times.upper)))
+        gradients = BATCHES * (self.n_periods + 1) * len(self.rounds)
+        return float((self.iterations + gradients) * times.theta_w + 1.5 * len(self.rounds) * sum(times.upper))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,23 +55,26 @@ class Pilot:
     def facts(self) -> dict[str, Any]:
         """For a file; `from_facts` reads it."""
         return {
-            "periods": list(self.size.periods),
-            "rounds": self.size.rounds,
+            "rounds": list(self.size.rounds),
+            "n_periods": self.size.n_periods,
             "sights": [asdict(sight) for sight in self.sights],
         }
 
     @staticmethod
     def from_facts(facts: dict[str, Any]) -> "Pilot":
-        size = Size(tuple(facts["periods"]), int(facts["rounds"]))
+        size = Size(tuple(facts["rounds"]), int(facts["n_periods"]))
         return Pilot(size=size, sights=tuple(Sight(**sight) for sight in facts["sights"]))
 
 
 def chosen_size(times: Times, share: float = SHARE) -> Size:
     """The best that takes no more than this share of the budget, or else the smallest."""
-    first, *others = (Size((tau, *[1] * (len(times.upper) - 1)), rounds) for tau, rounds in LADDER)
-    if first.seconds(times) <= CHEAP * share * times.budget_s:
-        return first
-    return next((size for size in others if size.seconds(times) <= share * times.budget_s), others[-1])
+    longest, n = int(min(LONGEST, max(USUAL, sum(times.upper) / times.theta_w))), len(times.upper)
+    for rounds in MORE:
+        several = Size((longest,) * rounds, n)
+        if several.seconds(times) <= CHEAP * share * times.budget_s:
+            return several
+    sizes = [Size((longest // 2**k,), n) for k in range(longest.bit_length())]
+    return next((size for size in sizes if size.seconds(times) <= share * times.budget_s), sizes[-1])
 
 
 def run_pilot(
@@ -79,29 +84,52 @@ def run_pilot(
     size: Size,
     *,
     seed: int,
-    schedule: Schedule | None = None,
+    schedule: Any = None,
     show: Show = lambda done, of: None,
 ) -> Pilot:
-    """Cut short where it diverges: what was seen before says enough."""
+    """Cut short where it diverges: what was seen before says enough. `schedule` is that of a recipe."""
     start = problem.initial(seed)
     everywhere = start[None].expand(tree.n_workers, -1) if hasattr(start, "expand") else _repeated(start, tree)
-    first = look(problem, tree, seed, 0, everywhere, loss_of(problem.evaluate(start, initial_buffers(problem, seed))))
-    sights = [replace(first, kept=[], smoothness=[], momenta=[])]
-    show(0, size.iterations)
-    states = run(
-        algorithm, tree, problem, periods=size.periods, iterations=size.iterations, seed=seed, schedule=schedule
-    )
+    with computing(problem):
+        loss = loss_of(problem.evaluate(start, initial_buffers(problem, seed)))
+        first = look(problem, tree, seed, 0, 0, everywhere, loss)
+    sights, state = [replace(first, kept=[], smoothness=[], momenta=[])], None
     eta = float(getattr(algorithm, "eta", 0.0))
     try:
-        for state in states:
-            loss = loss_of(problem.evaluate(state.model, state.model_buffers))
-            workers = state.tiers[0]
-            sights.append(look(problem, tree, seed, state.t, workers.x, loss, pull(algorithm, workers), eta))
-            show(state.t, size.iterations)
+        for length in size.rounds:
+            show(0 if state is None else state.t, size.iterations)
+            state = _one_round(problem, algorithm, tree, state, length, seed, schedule)
+            with computing(problem):
+                loss = loss_of(problem.evaluate(state.model, state.model_buffers))
+                if not isfinite(loss):
+                    break
+                workers = state.tiers[0]
+                pulls = pull(algorithm, workers)
+                sights.append(look(problem, tree, seed, state.t, length, workers.x, loss, pulls, eta))
     except Diverged:
         if len(sights) < 2:
             raise
+    if len(sights) < 2:
+        raise Diverged("the loss", tree.tiers - 1, 0, size.rounds[0], tree.tiers)
     return Pilot(size=size, sights=tuple(sights))
+
+
+def _one_round(
+    problem: Problem, algorithm: Algorithm, tree: Tree, state: State | None, length: int, seed: int, schedule: Any
+) -> State:
+    periods = (length, *[1] * (tree.tiers - 2))
+    begun = 0 if state is None else state.t
+    *_, after = run(
+        algorithm,
+        tree,
+        problem,
+        periods=periods,
+        iterations=begun + length,
+        seed=seed,
+        start=state,
+        schedule=None if schedule is None else eta_of(schedule, algorithm, periods),
+    )
+    return after
 
 
 def loss_of(metrics: dict[str, Any]) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hiermo.core.problem import Problem, computing
+from hiermo.core.problem import Problem
 from hiermo.topology.tree import Tree
 
 Numbers = NDArray[np.float64]
@@ -25,6 +25,7 @@ class Sight:
     """Plain numbers, one look; lists are over workers or over the nodes of a tier."""
 
     t: int
+    since: int  # iterations since everyone was at the same model
     loss: float
     gradient: float  # |grad F| at the mean of all models
     gradients: list[float]  # |grad F_i| where the workers stand
@@ -35,22 +36,33 @@ class Sight:
 
 
 def look(
-    problem: Problem, tree: Tree, seed: int, t: int, models: Any, loss: float, velocities: Any = None, eta: float = 0.0
+    problem: Problem,
+    tree: Tree,
+    seed: int,
+    t: int,
+    since: int,
+    models: Any,
+    loss: float,
+    velocities: Any = None,
+    eta: float = 0.0,
 ) -> Sight:
-    """`models` `[n, d]` are the workers' before a merge of the root; `velocities` are gamma v, where there are."""
+    """`models` `[n, d]` are the workers' before a merge of the root; `velocities` are gamma v, where there are.
+
+    To be called inside `computing(problem)`.
+    """
     workers = np.arange(tree.n_workers)
     shares = tree.weights(problem.sizes)
     points, above = [models], models
     for k in range(tree.tiers - 1):  # each worker's node in tier k + 1
         above = _native(_averaging(tree, shares, k), models) @ models
         points.append(above)
-    with computing(problem):
-        found = [[problem.grad(seed, t + 1 + batch, workers, at) for batch in range(BATCHES)] for at in points]
+    found = [[problem.grad(seed, t + 1 + batch, workers, at) for batch in range(BATCHES)] for at in points]
     means = [sum(batches[1:], batches[0]) / BATCHES for batches in found]
     everyone = _native(_share_of_all(problem)[None], models)
     overall = [[(everyone @ each)[0] for each in batches] for batches in found]
     return Sight(
         t=t,
+        since=since,
         loss=loss,
         gradient=float(np.sqrt(max(0.0, _crossed(overall[-1], overall[-1])))),
         gradients=_lengths(means[0]).tolist(),

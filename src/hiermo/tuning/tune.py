@@ -13,7 +13,6 @@ import numpy as np
 
 from hiermo.core.errors import UserError
 from hiermo.core.problem import Problem, model_size
-from hiermo.core.schedule import eta_of
 from hiermo.experiment.part import Part
 from hiermo.experiment.recipe import Recipe
 from hiermo.tuning.clocked import Clocked
@@ -26,7 +25,8 @@ from hiermo.tuning.pilot import SHARE, Pilot, Size, chosen_size, momenta, run_pi
 Method = Literal["calibrated", "printed"]
 Show = Callable[[str, int, int], object]  # what is done, how far, of how much
 
-SHORTLIST = 30  # choices that are gone through with the delays as they will be drawn
+SHORTLIST = 30  # choices that are gone through with the delays as they will be drawn, at most,
+WALKED = 100_000  # and iterations of all of them
 NEAR = 0.01  # as good, for all that can be known
 
 
@@ -96,12 +96,11 @@ class Tuning:
             }
             | {
                 f"drift_{tier}": {"value": each.value, "uncertainty": each.uncertainty, "rule": each.rule}
-                for tier, each in zip(tier_names(len(self.periods)), self.estimates.drift, strict=True)
+                for tier, each in zip(tier_names(len(self.periods)), self.estimates.lost, strict=True)
             },
             "pilot_share": self.pilot_share,
             "pilot": {
-                "periods": list(self.pilot.size.periods),
-                "rounds": self.pilot.size.rounds,
+                "rounds": list(self.pilot.size.rounds),
                 "iterations": self.pilot.size.iterations,
                 "seconds": self.pilot_s,
             },
@@ -156,7 +155,7 @@ def tune(
     pilot_s = size.seconds(whole)
     _check_budget(clocked, whole, pilot_s)
     pilot = next((each for each in pilots if each.size == size), None) or _piloted(clocked, problem, size, show)
-    found = estimates(pilot.sights, clocked.tree, problem.sizes, size.periods, momenta(part.made))
+    found = estimates(pilot.sights, clocked.tree, problem.sizes, momenta(part.made))
     notes = list(found.notes)
     if pilot_s > share * budget_s:
         notes.append(
@@ -165,7 +164,7 @@ def tune(
     times = replace(whole, budget_s=budget_s - pilot_s)
     effective = EffectiveObjective(
         times=times,
-        drift=tuple(each.value for each in found.drift),
+        drift=found.drift,
         gain=gain_of(found),
         start=start_of(part.made, clocked.tree.tiers),
     )
@@ -216,20 +215,14 @@ def best_periods(objective: EffectiveObjective) -> Periods:
 
 
 def lattice(times: Times, most: int = 200_000) -> Any:
-    """Choices of periods that fit into the budget, dense where they are short."""
-    n, ratio = len(times.upper), 1.02
-    while True:
-        longest = max(1, int(times.budget_s / times.theta_w))
-        steps = np.unique(np.round(ratio ** np.arange(0, np.log(longest) / np.log(ratio) + 1)).astype(np.int64))
-        steps = steps[steps <= longest]
-        choices = steps[:, None]
-        for _ in range(n - 1):
-            choices = np.column_stack([np.repeat(choices, len(steps), axis=0), np.tile(steps, len(choices))])
-            choices = choices[np.prod(choices, axis=1, dtype=float) <= longest]
-        choices = choices[times.round_s(choices.astype(float).T) <= times.budget_s]
-        if len(choices) <= most or ratio > 4:
-            return choices if len(choices) else np.ones((1, n), np.int64)
-        ratio **= 1.5
+    """Choices of periods that fit into the budget, dense where they are short; about so many."""
+    n, longest = len(times.upper), max(1, int(times.budget_s / times.theta_w))
+    ratio = max(1.02, longest ** (1 / (3 * most) ** (1 / n)))  # of all combinations, less than half fit
+    powers = ratio ** np.arange(0, np.log(longest) / np.log(ratio) + 1)
+    steps = np.unique(np.round(powers[powers <= longest]).astype(np.int64))
+    choices = np.stack(np.meshgrid(*[steps] * n, indexing="ij"), axis=-1).reshape(-1, n)
+    choices = choices[times.round_s(choices.astype(float).T) <= times.budget_s]
+    return choices if len(choices) else np.ones((1, n), np.int64)
 
 
 def _piloted(clocked: Clocked, problem: Problem, size: Size, show: Show) -> Pilot:
@@ -240,7 +233,7 @@ def _piloted(clocked: Clocked, problem: Problem, size: Size, show: Show) -> Pilo
         clocked.tree,
         size,
         seed=recipe.train.seed,
-        schedule=eta_of(recipe.schedule.made, algorithm, size.periods),
+        schedule=recipe.schedule.made,
         show=lambda done, of: show("pilot", done, of),
     )
 
@@ -268,7 +261,8 @@ def _shortlisted(clocked: Clocked, objective: EffectiveObjective, show: Show) ->
     first = best_periods(objective)
     around = lattice(objective.times)
     values = objective.values(around)
-    listed = [first, *(tuple(map(int, row)) for row in around[np.argsort(values)[:SHORTLIST]])]
+    several = int(min(SHORTLIST, WALKED / objective.times.iterations(first)))
+    listed = [first, *(tuple(map(int, row)) for row in around[np.argsort(values)[:several]])]
     choices = list(dict.fromkeys(listed))
     rounds = []
     for k, periods in enumerate(choices):
@@ -302,8 +296,8 @@ def _near(objective: EffectiveObjective, chosen: Periods) -> tuple[Periods, Peri
 
 def _if_off(objective: EffectiveObjective, found: Estimates) -> dict[str, Periods]:
     answers = {}
-    for k, (tier, each) in enumerate(zip(tier_names(len(found.drift)), found.drift, strict=True)):
-        for word, value in (("less", each.low), ("more", each.high)):
-            drift = tuple(value if i == k else other for i, other in enumerate(objective.drift))
+    for k, (tier, each) in enumerate(zip(tier_names(len(found.lost)), found.lost, strict=True)):
+        for word, lost in (("less", each.low), ("more", each.high)):
+            drift = tuple(replace(other, lost=lost) if i == k else other for i, other in enumerate(objective.drift))
             answers[f"{word} drift of {tier}"] = best_periods(replace(objective, drift=drift))
     return answers

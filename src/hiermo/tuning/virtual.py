@@ -1,8 +1,9 @@
 """HierMo with full gradients, and beside it the virtual updates of its analysis: what would be with fewer merges.
 
-The paper's names: x_i is a worker's model, x_l- the mean of an edge's workers, x_l+ the edge's model after its momentum, x
-that of the cloud. Virtual updates make the same steps with the gradient of a mean loss: x_[k],l with that of edge l, from
-its last merge on; x_{p},l the same from the cloud's last merge on; x_{p} with that of all data, from there on too.
+The paper's names: x_i is a worker's model, x_l- the mean of an edge's workers, x_l+ the edge's model after its
+momentum, x that of the cloud. Virtual updates make the same steps with the gradient of a mean loss: x_[k],l with that
+of edge l, from its last merge on; x_{p},l the same from the cloud's last merge on; x_{p} with that of all data, from
+there on too.
 """
 
 from collections.abc import Iterator
@@ -68,7 +69,7 @@ class Moment(NamedTuple):
 
 
 class Shares:
-    """Means by data, of the workers `[n, d]` of each edge, and of the edges `[L, d]`."""
+    """Means over workers `[n, d]` by their data."""
 
     def __init__(self, tree: Tree, sizes: Any) -> None:
         self.parents = tree.parents[0]
@@ -76,13 +77,14 @@ class Shares:
         self.of_workers = self.in_edge * self.of_edges[self.parents]
 
     def edges(self, rows: Rows) -> Rows:
+        """Of each edge, `[L, d]`."""
         found = np.zeros((len(self.of_edges), *rows.shape[1:]))
         np.add.at(found, self.parents, (self.in_edge * rows.T).T)
         return found
 
     def cloud(self, rows: Rows) -> Rows:
-        """Of all workers `[n, d]`, or of all edges `[L, d]`."""
-        return np.asarray((self.of_workers if len(rows) == len(self.parents) else self.of_edges) @ rows)
+        """Of all, `[d]`."""
+        return np.asarray(self.of_workers @ rows)
 
 
 class FullGradients:
