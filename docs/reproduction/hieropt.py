@@ -1,7 +1,8 @@
 """HierOPT verified: what every pair of periods reaches in a time budget, and what the chosen ones reach.
 
-    python docs/reproduction/hieropt.py iid 6-class 3-class dirichlet edges uci-har     (about 5 minutes each)
-    python docs/reproduction/hieropt.py cnn                                             (about 40 minutes)
+    python docs/reproduction/hieropt.py iid 6-class 3-class dirichlet edges uci-har ... (about 5 minutes each)
+    python docs/reproduction/hieropt.py cnn                                             (about 20 minutes)
+    python docs/reproduction/hieropt.py worth                                           (about 3 minutes)
 
 Each case is trained at every pair of a grid once, long enough for all settings, and evaluated where each budget ends;
 so are the pairs that were chosen, off the grid or not. Appends to hieropt.json beside this file. Without arguments, the
@@ -36,12 +37,12 @@ FILE = HERE / "hieropt.json"
 # name -> (recipe, what is changed, grid, settings that the calibrated rule was found on or not)
 DENSE = ((1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 240), (1, 2, 3, 4, 6, 8, 12, 16))
 WIDE = ((1, 2, 5, 10, 20, 40, 80, 160, 320), (1, 2, 4, 8, 16))
-COARSE = ((5, 10, 20, 40, 80), (1, 2, 4, 8))
+COARSE = ((5, 10, 20, 40, 80), (1, 2, 4))
 LOGISTIC = "paper/hieropt-logistic"
 CLASSES = 'data.partition={{kind="classes", per_worker={}}}'
 CASES: dict[str, tuple[str, list[str], Any, bool]] = {
-    "iid": (LOGISTIC, [], DENSE, True),
-    "6-class": (LOGISTIC, [CLASSES.format(6)], DENSE, True),
+    "iid": (LOGISTIC, [], WIDE, True),
+    "6-class": (LOGISTIC, [CLASSES.format(6)], WIDE, True),
     "3-class": (LOGISTIC, [CLASSES.format(3)], DENSE, True),
     "dirichlet": (LOGISTIC, ['data.partition={kind="dirichlet", alpha=0.3}', "train.seed=1"], WIDE, True),
     "edges": (LOGISTIC, ['data.edges={kind="classes", per_worker=4}', "train.seed=2"], WIDE, True),
@@ -89,8 +90,9 @@ SETTINGS: dict[str, tuple[Delays, tuple[int, int]]] = {
     "cloud-heavy": (Delays.of_table({"theta_w": 0.05, "phi_w2e": 0.2, "phi_e2c": 2.0}), (700, 1400)),
     "paper": (load_delays("paper"), (1000, 1800)),
 }
-FEWER = {"cnn": 0.6}  # of the iterations, where they take long
+FEWER = {"cnn": 0.4}  # of the iterations, where they take long
 FIXED = {"(20, 2)": (20, 2), "(1, 1)": (1, 1)}
+WORTH_TAUS, WORTH_PIS, WORTH_AT = (5, 10, 20, 40, 80, 160), (1, 2, 4, 8), (400, 1600)
 METHODS: tuple[Method, ...] = ("calibrated", "printed")
 METRIC = "train_accuracy"  # as in the paper; the test accuracy is told beside it
 
@@ -178,6 +180,47 @@ def told(row: dict[str, Any], found: dict[Any, dict[str, Any]]) -> dict[str, Any
         "times": chosen["calibrated"].json()["times"],
         "drift": [asdict(each) for each in chosen["calibrated"].estimates.drift],
     }
+
+
+def worths() -> dict[str, Any]:
+    """After how many iterations with tau = pi = 1 the loss of a run is the same, over its own iterations."""
+    found: dict[str, Any] = {}
+    for case in ("iid", "3-class"):
+        recipe = recipe_file.load(CASES[case][0], CASES[case][1])
+        problem = problem_of(recipe)
+        clocked = Clocked(recipe, tuned_part(recipe), model_size(problem, recipe.train.seed))
+        pairs = [(tau, pi) for tau in WORTH_TAUS for pi in WORTH_PIS]
+        wanted: dict[tuple[int, ...], Any] = {
+            pair: {at // prod(pair) * prod(pair) for at in WORTH_AT if at >= 2 * prod(pair)} for pair in pairs
+        }
+        wanted = {pair: ends for pair, ends in wanted.items() if ends} | {(1, 1): range(20, 2 * max(WORTH_AT) + 1, 20)}
+        losses = {key: metrics["train_loss"] for key, metrics in trained(clocked, problem, wanted).items()}
+        plain = sorted((loss, t) for (pair, t), loss in losses.items() if pair == (1, 1))
+        found[case] = [
+            {"periods": list(pair), "iterations": t, "worth": float(np.interp(loss, *zip(*plain, strict=True))) / t}
+            for (pair, t), loss in losses.items()
+            if pair != (1, 1)
+        ]
+    return found
+
+
+def worth_tables(worth: dict[str, Any]) -> list[str]:
+    lines = []
+    for case, rows in worth.items():
+        known = {(*row["periods"], at): row["worth"] for row in rows for at in WORTH_AT if _is_end(row, at)}
+        lines += ["", f"{TITLES[case]}; of {WORTH_AT[0]} / {WORTH_AT[1]} iterations:", ""]
+        lines += ["| | " + " | ".join(f"tau = {tau}" for tau in WORTH_TAUS) + " |", "|---|" + "---|" * len(WORTH_TAUS)]
+        for pi in WORTH_PIS:
+            cells = [
+                " / ".join(f"{known[tau, pi, at]:.2f}" if (tau, pi, at) in known else "-" for at in WORTH_AT)
+                for tau in WORTH_TAUS
+            ]
+            lines.append(f"| pi = {pi} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def _is_end(row: dict[str, Any], at: int) -> bool:
+    return bool(row["iterations"] == at // prod(row["periods"]) * prod(row["periods"]))
 
 
 # -- the page
@@ -271,20 +314,22 @@ def pictures(cases: dict[str, Any]) -> None:
         draw_accuracies(panels, HERE / f"hieropt-{case}.png", TITLES[case], columns=4 if len(panels) > 4 else 2)
 
 
-def page(cases: dict[str, Any]) -> str:
+def page(known: dict[str, Any]) -> str:
     text = (HERE / "hieropt.txt").read_text()
-    return text.replace("TABLES", "\n".join(tables(cases)))
+    cases = {case: known[case] for case in CASES if case in known}
+    shown = "\n\n".join(f"![{TITLES[case]}](hieropt-{case}.png)" for case in cases)
+    spent = sum(study["training_s"] for study in cases.values()) / 60
+    text = text.replace("TABLES", "\n".join(tables(cases))).replace("PICTURES", shown)
+    return text.replace("WORTH", "\n".join(worth_tables(known["worth"]))).replace("MINUTES", f"{spent:.0f}")
 
 
 def main() -> None:
-    cases = json.loads(FILE.read_text()) if FILE.exists() else {}
+    known = json.loads(FILE.read_text()) if FILE.exists() else {}
     for case in sys.argv[1:]:
-        cases[case] = studied(case)
-        FILE.write_text(json.dumps(cases) + "\n")
-    pictures(cases)
-    if (HERE / "hieropt.txt").exists():
-        (HERE / "hieropt.md").write_text(page(cases))
-    say("\n".join(tables(cases)))
+        known[case] = worths() if case == "worth" else studied(case)
+        FILE.write_text(json.dumps(known) + "\n")
+    pictures({case: known[case] for case in CASES if case in known})
+    (HERE / "hieropt.md").write_text(page(known))
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ def marked(name):
 
 def test_the_shipped_recipes():
     deep = ["cnn-cifar10", "cnn-uci-har", "linear-mnist", "logistic-mnist", "resnet18-tiny-imagenet", "vgg16-cifar10"]
-    paper = sorted([*deep, "time-to-accuracy-1", "time-to-accuracy-2"])
+    paper = sorted([*deep, "hieropt-cnn", "hieropt-logistic", "time-to-accuracy-1", "time-to-accuracy-2"])
     assert [*(f"paper/{name}" for name in paper), "quick/digits", "quick/time-to-accuracy"] == NAMES
     assert all(recipe_file.load(name).description for name in NAMES)
 
@@ -59,7 +59,9 @@ FEW = [
     "evaluate.test=32",
     "periods.tau=4",
 ]
-LIGHTER = {"paper/time-to-accuracy-1": FEW, "paper/time-to-accuracy-2": FEW}  # ten CNNs, one with full gradients
+SIXTEEN = [f"data.partition={{kind='sizes', sizes={[32] * 16}}}", *FEW[1:-1], "algorithm.eta=0.05"]
+# ten CNNs, one with full gradients; one CNN with sixteen workers
+LIGHTER = {"paper/time-to-accuracy-1": FEW, "paper/time-to-accuracy-2": FEW, "paper/hieropt-cnn": SIXTEEN}
 
 
 @pytest.mark.parametrize("name", [marked(name) for name in HEAVY])

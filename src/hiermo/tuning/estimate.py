@@ -180,7 +180,8 @@ def _momentum(samples: Sequence[float], gamma: float) -> Estimate:
 def _drift(sights: Sequence[Sight], tier: int) -> tuple[Estimate, Drift]:
     """At the longest time apart that was looked at."""
     length = max(sight.since for sight in sights)
-    found = _lost([sight.kept[tier] for sight in sights if sight.since == length])
+    # what batches do not agree about counts as lost: where nothing seems to be, periods would have no end
+    found = _lost([sight.kept[tier] - sight.noise[tier] for sight in sights if sight.since == length])
     rule = f"of the gradient is lost {length} iterations after a merge, median of the looks"
     return Estimate(found.value, found.uncertainty, rule), Drift(found.value, length)
 

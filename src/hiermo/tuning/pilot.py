@@ -23,7 +23,7 @@ SHARE = 0.05  # of the budget, at most
 # A round of the root has no inner merges: nodes of every tier go apart from its beginning on, and messages are what
 # costs most. Drift slows down as models get farther apart, so a round is as long as its iterations take no more time
 # than its messages, about as long as a good choice will be.
-LONGEST, USUAL = 160, 10
+LONGEST, USUAL = 80, 10
 MORE, CHEAP = (4, 2), 0.5  # more rounds than one are only worth it where they take this part of the share
 
 Show = Callable[[int, int], object]  # iterations done, of how many
@@ -93,7 +93,7 @@ def run_pilot(
     with computing(problem):
         loss = loss_of(problem.evaluate(start, initial_buffers(problem, seed)))
         first = look(problem, tree, seed, 0, 0, everywhere, loss)
-    sights, state = [replace(first, kept=[], smoothness=[], momenta=[])], None
+    sights, state = [replace(first, kept=[], noise=[], smoothness=[], momenta=[])], None
     eta = float(getattr(algorithm, "eta", 0.0))
     try:
         for length in size.rounds:

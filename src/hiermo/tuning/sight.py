@@ -18,6 +18,7 @@ from hiermo.topology.tree import Tree
 Numbers = NDArray[np.float64]
 
 BATCHES = 2  # independent ones, so that products of gradients are not those of their noise with itself
+CROSSED = [(i, j) for i in range(BATCHES) for j in range(BATCHES) if i != j]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +33,8 @@ class Sight:
     smoothness: list[float]  # |difference of gradients| / |difference of models|, of worker and edge, edge and cloud
     apart: list[list[float]]  # for each tier: |gradient of a node - that of its parent| at the parent's mean
     momenta: list[float]  # gamma |v| / (eta |grad F|); empty for algorithms without
-    kept: list[float]  # for each tier: the part of the gradient that its nodes still follow, having gone apart
+    kept: list[float]  # for each tier: the part of the gradient that its nodes still follow, having gone apart,
+    noise: list[float]  # and by how much that differs between batches
 
 
 def look(
@@ -60,6 +62,7 @@ def look(
     means = [sum(batches[1:], batches[0]) / BATCHES for batches in found]
     everyone = _native(_share_of_all(problem)[None], models)
     overall = [[(everyone @ each)[0] for each in batches] for batches in found]
+    kept = [_kept(lower, upper, overall[-1]) for lower, upper in pairwise(overall)]
     return Sight(
         t=t,
         since=since,
@@ -69,7 +72,8 @@ def look(
         smoothness=_ratios(points, means),
         apart=[_apart(tree, shares, found[k + 1], models, k) for k in range(tree.tiers - 1)],
         momenta=[] if velocities is None else _momenta(velocities, means[0], eta),
-        kept=[_kept(lower, upper, overall[-1]) for lower, upper in pairwise(overall)],
+        kept=[each[0] for each in kept],
+        noise=[each[1] for each in kept],
     )
 
 
@@ -123,16 +127,22 @@ def _momenta(velocities: Any, gradients: Any, eta: float) -> list[float]:
     return found
 
 
-def _kept(lower: Sequence[Any], upper: Sequence[Any], towards: Sequence[Any]) -> float:
-    """How much of what the upper means would do the lower models do, along the whole gradient; 1 is all of it."""
-    whole = _crossed(upper, towards)
-    return _crossed(lower, towards) / whole if whole > 0 else float("nan")
+def _kept(lower: Sequence[Any], upper: Sequence[Any], towards: Sequence[Any]) -> tuple[float, float]:
+    """How much of what the upper means would do the lower models do, along the whole gradient; 1 is all of it.
+
+    With half the difference of what single pairs of batches say.
+    """
+    parts = [(float(_dots(lower[i], towards[j])), float(_dots(upper[i], towards[j]))) for i, j in CROSSED]
+    whole = sum(of for _, of in parts)
+    if whole <= 0:
+        return float("nan"), 0.0
+    each = [part / of for part, of in parts if of > 0]
+    return sum(part for part, _ in parts) / whole, (max(each) - min(each)) / 2
 
 
 def _crossed(a: Sequence[Any], b: Sequence[Any]) -> float:
     """The inner product of two gradients without the noise that they share."""
-    pairs = [(i, j) for i in range(BATCHES) for j in range(BATCHES) if i != j]
-    return float(sum(float(_dots(a[i], b[j])) for i, j in pairs) / len(pairs))
+    return float(np.mean([float(_dots(a[i], b[j])) for i, j in CROSSED]))
 
 
 def _native(matrix: Numbers, like: Any) -> Any:

@@ -257,20 +257,26 @@ def _printed(times: Times, found: Estimates, seed: int, notes: list[str]) -> Sea
 
 
 def _shortlisted(clocked: Clocked, objective: EffectiveObjective, show: Show) -> Periods:
-    """The best, and the best near it, with as many rounds as their delays will really allow."""
-    first = best_periods(objective)
-    around = lattice(objective.times)
+    """Of all that are nearly as good the one with the shortest rounds, with the rounds that its delays really allow.
+
+    Periods that are too long cost accuracy, and nobody has seen the end of the run.
+    """
+    around = np.vstack([lattice(objective.times), best_periods(objective)])
     values = objective.values(around)
-    several = int(min(SHORTLIST, WALKED / objective.times.iterations(first)))
-    listed = [first, *(tuple(map(int, row)) for row in around[np.argsort(values)[:several]])]
-    choices = list(dict.fromkeys(listed))
+    good = around[values <= (1 + NEAR) * values.min()]
+    most = int(np.clip(WALKED / objective.times.iterations(around[-1]), 2, SHORTLIST))
+    ordered = good[np.argsort(objective.values(good))][: most // 2], good[np.argsort(good.prod(1))][: most // 2]
+    choices = list(dict.fromkeys(tuple(map(int, row)) for row in np.vstack(ordered)))
     rounds = []
     for k, periods in enumerate(choices):
         show("the best periods", k, len(choices))
         guess = objective.times.budget_s / objective.times.round_s(periods)
         rounds.append(clocked.rounds_within(periods, objective.times.budget_s, guess))
     worth = objective.effective(np.array(choices), np.array(rounds, float))
-    return choices[int(np.argmax(worth))]
+    return min(
+        (periods for periods, each in zip(choices, worth, strict=True) if each >= (1 - NEAR) * worth.max()),
+        key=lambda periods: (prod(periods), periods),
+    )
 
 
 def _shortest(clocked: Clocked, times: Times) -> tuple[Periods, int]:

@@ -22,12 +22,13 @@ def sight(t=10, **told):
         "apart": [[1.0, 2.0, 3.0, 4.0], [0.5, 0.7]],
         "momenta": [0.9] * 4,
         "kept": [0.81, 0.9801],
+        "noise": [0.0, 0.0],
     }
     return Sight(t=t, **{**usual, **told})
 
 
 def found_in(*sights, momenta=MOMENTA):
-    first = sight(0, loss=2.0, kept=[], smoothness=[], momenta=[])
+    first = sight(0, loss=2.0, kept=[], noise=[], smoothness=[], momenta=[])
     return estimates([first, *sights], TREE, SIZES, momenta)
 
 
@@ -56,6 +57,11 @@ def test_nobody_gains_by_going_apart_and_nothing_is_infinite():
     workers, edges = found_in(sight(kept=[1.05, -3.0]), sight(kept=[float("nan"), -3.0])).lost
     assert workers.value == 0
     assert 0 < edges.value < 10
+
+
+def test_what_batches_do_not_agree_about_counts_as_lost():
+    (workers, edges) = found_in(sight(kept=[1.0, 0.91], noise=[0.19, 0.1])).lost
+    assert (workers.value, edges.value) == (pytest.approx(1 / 0.9 - 1), pytest.approx(1 / 0.9 - 1))
 
 
 def test_one_odd_number_does_not_spoil_a_constant():

@@ -41,7 +41,7 @@ def test_its_seconds_by_hand():
 
 def test_cheap_iterations_make_it_longer():
     quick, slow = (chosen_size(Times(budget_s=500.0, theta_w=theta, upper=(1.0, 1.5))) for theta in (0.02, 1.0))
-    assert quick.rounds[-1] == 125 and slow.rounds[-1] <= 10
+    assert quick.rounds[-1] == 80 and slow.rounds[-1] <= 10
 
 
 def test_it_looks_before_the_first_step_and_at_every_merge_of_the_root():

@@ -63,7 +63,9 @@ def test_what_is_kept_is_the_part_along_the_whole_gradient(problem):
     of_workers = np.average(gradient(x), weights=SIZES)
     of_edges = np.average(gradient(edges), weights=SIZES)
     of_cloud = np.average(gradient(np.average(x, weights=SIZES)), weights=SIZES)
-    assert seen(problem, x).kept == pytest.approx([of_workers / of_edges, of_edges / of_cloud])
+    sight = seen(problem, x)
+    assert sight.kept == pytest.approx([of_workers / of_edges, of_edges / of_cloud])
+    assert sight.noise == pytest.approx([0, 0], abs=1e-12)  # full gradients: all batches say the same
 
 
 def test_momenta_are_relative_to_the_step(problem):

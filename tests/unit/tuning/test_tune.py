@@ -16,7 +16,7 @@ from hiermo.tuning.drift import Drift
 from hiermo.tuning.grid import reached_at, trained, usual_pairs
 from hiermo.tuning.kept import fingerprint, keep, kept_pilots
 from hiermo.tuning.objective import Times
-from hiermo.tuning.tune import best_periods, lattice, tune, tuned_part
+from hiermo.tuning.tune import NEAR, best_periods, lattice, tune, tuned_part
 from unit.tuning.recipes import CONSTANT, small, small_with_problem
 
 THREE = {"delays": {**CONSTANT, "phi_e2c": 4.0}}
@@ -40,7 +40,7 @@ def test_the_tuned_run_fills_what_the_pilot_leaves_and_no_more(tuned):
 def test_the_choice_is_the_best_of_all_pairs_by_its_own_measure(tuned):
     worth = tuned.effective.effective(np.array([tuned.periods]))[0]
     others = lattice(tuned.times)
-    assert worth >= tuned.effective.effective(others).max() * (1 - 1e-9)
+    assert worth >= tuned.effective.effective(others).max() * (1 - 2 * NEAR)  # shorter ones go before slightly better
 
 
 def test_what_is_told_in_json(tuned):
