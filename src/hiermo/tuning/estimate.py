@@ -6,6 +6,7 @@ single odd number cannot spoil, and the rule is told with the value.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ Numbers = NDArray[np.float64]
 RESAMPLED = 200  # bootstrap
 LEAST_GAIN = 0.1  # alpha is at least this share of eta
 LEAST_KEPT = 0.01
+UNKNOWN = 0.01  # drift per iteration, where it cannot be seen: as with a few classes per worker
 LEAST_STEP = 1e-6  # eta beta, below which h is nothing and only takes long
 
 
@@ -64,9 +66,9 @@ def estimates(sights: Sequence[Sight], tree: Tree, sizes: Any, momenta: Any) -> 
         _spread_within(merged, k, slice(None), tree.sizes(sizes)[k] / np.sum(sizes)) for k in range(1, tree.tiers - 1)
     ]
     least = least_loss(sights)
-    distance = [max(sight.loss - least.value, 1e-12) / max(sight.gradient, 1e-12) for sight in sights]
-    lengths = np.maximum([sight.gradient for sight in sights], 1e-12)
-    turns = np.minimum(lengths[1:], lengths[:-1]) / np.maximum(lengths[1:], lengths[:-1])
+    clear = [sight for sight in sights if sight.gradient > 0]  # the others do not stand out of the noise
+    distance = [max(sight.loss - least.value, 1e-12) / sight.gradient for sight in clear]
+    turns = [min(a.gradient, b.gradient) / max(a.gradient, b.gradient) for a, b in pairwise(clear)]
     of = {
         "rho": _quantile(
             [g for sight in sights for g in sight.gradients], 0.9, "90 % of the workers' gradients are shorter"
@@ -85,12 +87,16 @@ def estimates(sights: Sequence[Sight], tree: Tree, sizes: Any, momenta: Any) -> 
         },
         "mu": _momentum([m for sight in merged for m in sight.momenta], gamma),
         "omega": _quantile(
-            [1 / each**2 for each in distance], 0.1, "1 / |x - x*|^2 with |x - x*| as (F - F*) / |grad F|"
+            [1 / each**2 for each in distance] or [1.0], 0.1, "1 / |x - x*|^2 with |x - x*| as (F - F*) / |grad F|"
         ),
-        "sigma": _quantile(list(turns), 0.1, "gradients at two looks in a row"),
+        "sigma": _quantile(turns or [1.0], 0.1, "gradients at two looks in a row"),
         "F*": least,
     }
     drifts = [_drift(merged, k) for k in range(tree.tiers - 1)]
+    if any("assumed" in lost.rule for lost, _ in drifts):
+        notes.append(
+            "gradients do not stand out of the noise of batches: drift is assumed, and larger batches would tell"
+        )
     beta = of["beta"].value
     if beta > (largest := 1 / (eta * (gamma + 1))):
         notes.append(f"beta = {beta:.3g}: the bound needs beta eta (gamma + 1) <= 1, so {largest:.3g} is used in it")
@@ -181,7 +187,11 @@ def _drift(sights: Sequence[Sight], tier: int) -> tuple[Estimate, Drift]:
     """At the longest time apart that was looked at."""
     length = max(sight.since for sight in sights)
     # what batches do not agree about counts as lost: where nothing seems to be, periods would have no end
-    found = _lost([sight.kept[tier] - sight.noise[tier] for sight in sights if sight.since == length])
+    kept = [sight.kept[tier] - sight.noise[tier] for sight in sights if sight.since == length]
+    if not np.isfinite(kept).any():
+        lost = UNKNOWN * length
+        return Estimate(lost, lost, f"assumed, {UNKNOWN} per iteration: nothing could be seen"), Drift(lost, length)
+    found = _lost(kept)
     rule = f"of the gradient is lost {length} iterations after a merge, median of the looks"
     return Estimate(found.value, found.uncertainty, rule), Drift(found.value, length)
 

@@ -17,7 +17,7 @@ from hiermo.engine.run import run
 from hiermo.engine.state import State
 from hiermo.topology.tree import Tree
 from hiermo.tuning.objective import Times
-from hiermo.tuning.sight import BATCHES, Sight, look
+from hiermo.tuning.sight import Sight, look
 
 SHARE = 0.05  # of the budget, at most
 # A round of the root has no inner merges: nodes of every tier go apart from its beginning on, and messages are what
@@ -34,6 +34,7 @@ class Size(NamedTuple):
 
     rounds: tuple[int, ...]
     n_periods: int
+    batches: int = 2  # of a look
 
     @property
     def iterations(self) -> int:
@@ -41,7 +42,7 @@ class Size(NamedTuple):
 
     def seconds(self, times: Times) -> float:
         """Steps, models up, means and the new model down, gradients at all means, and those up again."""
-        gradients = BATCHES * (self.n_periods + 1) * len(self.rounds)
+        gradients = self.batches * (self.n_periods + 1) * len(self.rounds)
         return float((self.iterations + gradients) * times.theta_w + 1.5 * len(self.rounds) * sum(times.upper))
 
 
@@ -57,24 +58,27 @@ class Pilot:
         return {
             "rounds": list(self.size.rounds),
             "n_periods": self.size.n_periods,
+            "batches": self.size.batches,
             "sights": [asdict(sight) for sight in self.sights],
         }
 
     @staticmethod
     def from_facts(facts: dict[str, Any]) -> "Pilot":
-        size = Size(tuple(facts["rounds"]), int(facts["n_periods"]))
+        size = Size(tuple(facts["rounds"]), int(facts["n_periods"]), int(facts["batches"]))
         return Pilot(size=size, sights=tuple(Sight(**sight) for sight in facts["sights"]))
 
 
-def chosen_size(times: Times, share: float = SHARE) -> Size:
+def chosen_size(times: Times, share: float = SHARE, batches: int = 2) -> Size:
     """The best that takes no more than this share of the budget, or else the smallest."""
     longest, n = int(min(LONGEST, max(USUAL, sum(times.upper) / times.theta_w))), len(times.upper)
     for rounds in MORE:
-        several = Size((longest,) * rounds, n)
+        several = Size((longest,) * rounds, n, batches)
         if several.seconds(times) <= CHEAP * share * times.budget_s:
             return several
-    sizes = [Size((longest // 2**k,), n) for k in range(longest.bit_length())]
-    return next((size for size in sizes if size.seconds(times) <= share * times.budget_s), sizes[-1])
+    sizes = [Size((longest // 2**k,), n, batches) for k in range(longest.bit_length())]
+    fewer = [Size((longest // 2**k,), n, 2) for k in range(longest.bit_length())] if batches > 2 else []
+    fits = (size for size in (*sizes, *fewer) if size.seconds(times) <= share * times.budget_s)
+    return next(fits, (*sizes, *fewer)[-1])
 
 
 def run_pilot(
@@ -92,7 +96,7 @@ def run_pilot(
     everywhere = start[None].expand(tree.n_workers, -1) if hasattr(start, "expand") else _repeated(start, tree)
     with computing(problem):
         loss = loss_of(problem.evaluate(start, initial_buffers(problem, seed)))
-        first = look(problem, tree, seed, 0, 0, everywhere, loss)
+        first = look(problem, tree, seed, 0, 0, everywhere, loss, batches=size.batches)
     sights, state = [replace(first, kept=[], noise=[], smoothness=[], momenta=[])], None
     eta = float(getattr(algorithm, "eta", 0.0))
     try:
@@ -105,7 +109,8 @@ def run_pilot(
                     break
                 workers = state.tiers[0]
                 pulls = pull(algorithm, workers)
-                sights.append(look(problem, tree, seed, state.t, length, workers.x, loss, pulls, eta))
+                seen = look(problem, tree, seed, state.t, length, workers.x, loss, pulls, eta, size.batches)
+                sights.append(seen)
     except Diverged:
         if len(sights) < 2:
             raise

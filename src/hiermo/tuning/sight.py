@@ -17,8 +17,8 @@ from hiermo.topology.tree import Tree
 
 Numbers = NDArray[np.float64]
 
-BATCHES = 2  # independent ones, so that products of gradients are not those of their noise with itself
-CROSSED = [(i, j) for i in range(BATCHES) for j in range(BATCHES) if i != j]
+CROSSED = ((0, 1), (1, 0))  # halves of the batches: products of their gradients are not those of noise with itself
+SAMPLES, MOST_BATCHES = 2048, 16  # of all workers together in one look: so many, in no more batches than this
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +47,7 @@ def look(
     loss: float,
     velocities: Any = None,
     eta: float = 0.0,
+    batches: int = 2,
 ) -> Sight:
     """`models` `[n, d]` are the workers' before a merge of the root; `velocities` are gamma v, where there are.
 
@@ -58,8 +59,8 @@ def look(
     for k in range(tree.tiers - 1):  # each worker's node in tier k + 1
         above = _native(_averaging(tree, shares, k), models) @ models
         points.append(above)
-    found = [[problem.grad(seed, t + 1 + batch, workers, at) for batch in range(BATCHES)] for at in points]
-    means = [sum(batches[1:], batches[0]) / BATCHES for batches in found]
+    found = [_halves(problem, seed, t, workers, at, batches) for at in points]
+    means = [(one + other) / 2 for one, other in found]
     everyone = _native(_share_of_all(problem)[None], models)
     overall = [[(everyone @ each)[0] for each in batches] for batches in found]
     kept = [_kept(lower, upper, overall[-1]) for lower, upper in pairwise(overall)]
@@ -75,6 +76,24 @@ def look(
         kept=[each[0] for each in kept],
         noise=[each[1] for each in kept],
     )
+
+
+def batches_of(problem: Problem, n_workers: int) -> int:
+    """As many as make a gradient stand out of its noise, an even number."""
+    each = n_workers * int(getattr(problem, "batch", SAMPLES))
+    return int(np.clip(2 * -(-SAMPLES // (2 * each)), 2, MOST_BATCHES))
+
+
+def _halves(problem: Problem, seed: int, t: int, workers: Any, at: Any, batches: int) -> list[Any]:
+    """Mean gradients of the even and of the odd batches."""
+    found = []
+    for first in range(2):
+        several = range(first, batches, 2)
+        total: Any = 0
+        for batch in several:
+            total = total + problem.grad(seed, t + 1 + batch, workers, at)
+        found.append(total / len(several))
+    return found
 
 
 def _share_of_all(problem: Problem) -> Numbers:

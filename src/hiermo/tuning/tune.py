@@ -21,12 +21,15 @@ from hiermo.tuning.estimate import Estimates, estimates
 from hiermo.tuning.hieropt import Periods, Search, exact, search
 from hiermo.tuning.objective import BoundObjective, Times
 from hiermo.tuning.pilot import SHARE, Pilot, Size, chosen_size, momenta, run_pilot
+from hiermo.tuning.sight import batches_of
 
 Method = Literal["calibrated", "printed"]
 Show = Callable[[str, int, int], object]  # what is done, how far, of how much
 
 SHORTLIST = 30  # choices that are gone through with the delays as they will be drawn, at most,
 WALKED = 100_000  # and iterations of all of them
+FEW = (1, 6, 25)  # rounds
+SAME = 0.002  # less than this is no difference
 NEAR = 0.01  # as good, for all that can be known
 
 
@@ -101,6 +104,7 @@ class Tuning:
             "pilot_share": self.pilot_share,
             "pilot": {
                 "rounds": list(self.pilot.size.rounds),
+                "batches": self.pilot.size.batches,
                 "iterations": self.pilot.size.iterations,
                 "seconds": self.pilot_s,
             },
@@ -151,7 +155,7 @@ def tune(
     clocked = Clocked(recipe, part, model_size(problem, recipe.train.seed))
     show("how long rounds take", 0, 1)
     whole = clocked.times(budget_s)
-    size = chosen_size(whole, share)
+    size = chosen_size(whole, share, batches_of(problem, clocked.tree.n_workers))
     pilot_s = size.seconds(whole)
     _check_budget(clocked, whole, pilot_s)
     pilot = next((each for each in pilots if each.size == size), None) or _piloted(clocked, problem, size, show)
@@ -257,16 +261,18 @@ def _printed(times: Times, found: Estimates, seed: int, notes: list[str]) -> Sea
 
 
 def _shortlisted(clocked: Clocked, objective: EffectiveObjective, show: Show) -> Periods:
-    """Of all that are nearly as good the one with the shortest rounds, with the rounds that its delays really allow.
-
-    Periods that are too long cost accuracy, and nobody has seen the end of the run.
-    """
+    """The best, with as many rounds as its delays really allow; of those that are as good the one with short rounds."""
     around = np.vstack([lattice(objective.times), best_periods(objective)])
-    values = objective.values(around)
-    good = around[values <= (1 + NEAR) * values.min()]
-    most = int(np.clip(WALKED / objective.times.iterations(around[-1]), 2, SHORTLIST))
-    ordered = good[np.argsort(objective.values(good))][: most // 2], good[np.argsort(good.prod(1))][: most // 2]
-    choices = list(dict.fromkeys(tuple(map(int, row)) for row in np.vstack(ordered)))
+    values, fitting = (
+        objective.values(around),
+        objective.times.budget_s / objective.times.round_s(around.T.astype(float)),
+    )
+    good = values <= (1 + SAME) * values.min()
+    each = int(np.clip(WALKED / objective.times.iterations(around[-1]) / 4, 1, SHORTLIST // 4))
+    shortest = around[good][np.argsort(around[good].prod(1))]
+    # delays are drawn, and where only a few rounds fit they may be one less: so the best with many rounds are tried too
+    best = [around[enough][np.argsort(values[enough])][:each] for few in FEW if (enough := fitting >= few).any()]
+    choices = list(dict.fromkeys(tuple(map(int, row)) for row in np.vstack([*best, shortest[:each]])))
     rounds = []
     for k, periods in enumerate(choices):
         show("the best periods", k, len(choices))
@@ -274,7 +280,7 @@ def _shortlisted(clocked: Clocked, objective: EffectiveObjective, show: Show) ->
         rounds.append(clocked.rounds_within(periods, objective.times.budget_s, guess))
     worth = objective.effective(np.array(choices), np.array(rounds, float))
     return min(
-        (periods for periods, each in zip(choices, worth, strict=True) if each >= (1 - NEAR) * worth.max()),
+        (periods for periods, each in zip(choices, worth, strict=True) if each >= (1 - SAME) * worth.max()),
         key=lambda periods: (prod(periods), periods),
     )
 

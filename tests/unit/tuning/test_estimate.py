@@ -64,6 +64,13 @@ def test_what_batches_do_not_agree_about_counts_as_lost():
     assert (workers.value, edges.value) == (pytest.approx(1 / 0.9 - 1), pytest.approx(1 / 0.9 - 1))
 
 
+def test_drift_that_cannot_be_seen_is_assumed_and_it_is_said():
+    unseen = sight(kept=[float("nan")] * 2, gradient=0.0)
+    found = found_in(unseen, unseen)
+    assert [each.lost for each in found.drift] == [pytest.approx(0.1)] * 2
+    assert any("noise of batches" in note for note in found.notes)
+
+
 def test_one_odd_number_does_not_spoil_a_constant():
     odd = found_in(*(sight(t) for t in range(10, 60, 10)), sight(60, gradients=[1.0, 1.0, 1.0, 500.0]))
     assert odd.of["rho"].value == pytest.approx(1.0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hiermo
-from hiermo.tuning.sight import look
+from hiermo.tuning.sight import batches_of, look
 
 TREE = hiermo.Tree.regular(edges=2, workers_per_edge=2)
 CURVATURE = np.array([1.0, 2.0, 3.0, 4.0])
@@ -96,3 +96,27 @@ def test_noise_of_batches_does_not_count_as_divergence():
     looks = [np.mean(look(problem, tree, 0, t, 1, x, 1.0).apart[0]) for t in range(0, 10, 2)]
     # the plain distances are noise alone, some 0.4; what is left of them after averaging signs is a fraction
     assert abs(np.mean(looks)) < 0.5 * np.mean(plain)
+
+
+@pytest.mark.parametrize("workers, batch, batches", [(16, 64, 2), (4, 32, 16), (4, 128, 4), (1000, 64, 2), (1, 1, 16)])
+def test_few_samples_make_more_batches(workers, batch, batches):
+    class WithBatch:
+        pass
+
+    problem = WithBatch()
+    problem.batch = batch
+    assert batches_of(problem, workers) == batches
+
+
+def test_more_batches_bring_the_gradient_out_of_its_noise():
+    tree = hiermo.Tree.regular(edges=2, workers_per_edge=2)
+    data = hiermo.load_data("mnist-5k", workers=4)
+    problem = hiermo.Supervised(hiermo.make_model("logistic", data), data, batch=8, threads=1)
+    x = problem.initial(0)[None].repeat(4, 1)
+    full = problem.full_grad(np.arange(4), x).mean(0).norm()
+    errors = {
+        batches: np.std([look(problem, tree, 0, t, 1, x, 1.0, batches=batches).gradient for t in range(0, 200, 20)])
+        for batches in (2, 16)
+    }
+    assert errors[16] < errors[2]
+    assert look(problem, tree, 0, 0, 1, x, 1.0, batches=16).gradient == pytest.approx(float(full), rel=0.25)
