@@ -186,8 +186,8 @@ def _momentum(samples: Sequence[float], gamma: float) -> Estimate:
 def _drift(sights: Sequence[Sight], tier: int) -> tuple[Estimate, Drift]:
     """At the longest time apart that was looked at."""
     length = max(sight.since for sight in sights)
-    # what batches do not agree about counts as lost: where nothing seems to be, periods would have no end
-    kept = [sight.kept[tier] - sight.noise[tier] for sight in sights if sight.since == length]
+    # no more is kept than batches agree about: where nothing seems to be lost, periods would have no end
+    kept = [min(sight.kept[tier], 1 - sight.noise[tier]) for sight in sights if sight.since == length]
     if not np.isfinite(kept).any():
         lost = UNKNOWN * length
         return Estimate(lost, lost, f"assumed, {UNKNOWN} per iteration: nothing could be seen"), Drift(lost, length)
