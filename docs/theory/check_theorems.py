@@ -19,7 +19,7 @@ from hiermo.report.bounds_picture import draw_bounds
 from hiermo.report.bounds_table import digits
 from hiermo.theory.bounds import theorem_6
 from hiermo.tuning.check import check
-from hiermo.tuning.of_recipe import check_recipe, checkable, whole_problem
+from hiermo.tuning.check_recipe import check_recipe, checkable, whole_problem
 from hiermo.tuning.theorems import Checked
 
 HERE = Path(__file__).parent

@@ -1,4 +1,4 @@
-"""The code in README and CONTRIBUTING runs, and what they quote is what the files say."""
+"""The code in README, CONTRIBUTING and the page on tuning runs, and what they quote is what the files say."""
 
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -18,7 +18,7 @@ def blocks(document: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(), flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/tuning.md"])
 def test_its_code_runs_when_pasted(document, tmp_path):
     """All blocks one after the other, as a reader would, in a folder that has none of our files."""
     script = tmp_path / "pasted.py"

@@ -39,7 +39,7 @@ def bounds(
         raise UserError(f"--out {out}: name a .png file in a folder that exists")
     given = recipe_file.load(recipe, settings or (), seed)
     with loading("loading torch and the data"):
-        from hiermo.tuning.of_recipe import check_recipe, checkable, left_out, whole_problem
+        from hiermo.tuning.check_recipe import check_recipe, checkable, left_out, whole_problem
 
         chosen, part = checkable(given, iterations)
         problem = whole_problem(chosen)

@@ -53,26 +53,32 @@ def look(
 
     To be called inside `computing(problem)`.
     """
-    workers = np.arange(tree.n_workers)
-    shares = tree.weights(problem.sizes)
-    points, above = [models], models
-    for k in range(tree.tiers - 1):  # each worker's node in tier k + 1
-        above = _native(_averaging(tree, shares, k), models) @ models
-        points.append(above)
-    found = [_halves(problem, seed, t, workers, at, batches) for at in points]
-    means = [(one + other) / 2 for one, other in found]
-    everyone = _native(_share_of_all(problem)[None], models)
-    overall = [[(everyone @ each)[0] for each in batches] for batches in found]
+    shares, everyone = tree.weights(problem.sizes), _native(_share_of_all(problem)[None], models)
+    overall: list[list[Any]] = []
+    apart: list[list[float]] = []
+    smoothness: list[float] = []
+    own = below = None  # the workers' gradients; point and gradients of the tier below: no more is held at once
+    for tier in range(tree.tiers):
+        point = models if tier == 0 else _native(_averaging(tree, shares, tier - 1), models) @ models
+        halves = _halves(problem, seed, t, np.arange(tree.n_workers), point, batches)
+        mean = (halves[0] + halves[1]) / 2
+        overall.append([(everyone @ half)[0] for half in halves])
+        if below is None:
+            own = mean
+        else:
+            apart.append(_apart(tree, shares, halves, models, tier - 1))
+            smoothness += _ratios(below, (point, mean))
+        below = point, mean
     kept = [_kept(lower, upper, overall[-1]) for lower, upper in pairwise(overall)]
     return Sight(
         t=t,
         since=since,
         loss=loss,
         gradient=float(np.sqrt(max(0.0, _crossed(overall[-1], overall[-1])))),
-        gradients=_lengths(means[0]).tolist(),
-        smoothness=_ratios(points, means),
-        apart=[_apart(tree, shares, found[k + 1], models, k) for k in range(tree.tiers - 1)],
-        momenta=[] if velocities is None else _momenta(velocities, means[0], eta),
+        gradients=_lengths(own).tolist(),
+        smoothness=smoothness,
+        apart=apart,
+        momenta=[] if velocities is None else _momenta(velocities, own, eta),
         kept=[each[0] for each in kept],
         noise=[each[1] for each in kept],
     )
@@ -129,13 +135,11 @@ def _apart(tree: Tree, shares: Sequence[Numbers], batches: Sequence[Any], like: 
     return [float(each) for each in np.sign(squares) * np.sqrt(np.abs(squares))]  # below 0: less than the noise
 
 
-def _ratios(points: Sequence[Any], gradients: Sequence[Any]) -> list[float]:
-    found: list[float] = []
-    for k in range(len(points) - 1):
-        distance = _lengths(points[k] - points[k + 1])
-        scale = max(float(_lengths(points[k + 1]).max()), 1e-30)
-        apart = distance > 1e-6 * scale  # nearer ones differ by rounding
-        found += (_lengths(gradients[k] - gradients[k + 1])[apart] / distance[apart]).tolist()
+def _ratios(lower: tuple[Any, Any], upper: tuple[Any, Any]) -> list[float]:
+    """Of each worker, between its (model, gradient) of two tiers."""
+    distance = _lengths(lower[0] - upper[0])
+    apart = distance > 1e-6 * max(float(_lengths(upper[0]).max()), 1e-30)  # nearer ones differ by rounding
+    found: list[float] = (_lengths(lower[1] - upper[1])[apart] / distance[apart]).tolist()
     return found
 
 

@@ -26,8 +26,8 @@ from hiermo.tuning.sight import batches_of
 Method = Literal["calibrated", "printed"]
 Show = Callable[[str, int, int], object]  # what is done, how far, of how much
 
-SHORTLIST = 30  # choices that are gone through with the delays as they will be drawn, at most,
-WALKED = 100_000  # and iterations of all of them
+SHORTLIST = 15  # choices of each kind that are gone through with the delays as they will be drawn, at most,
+WALKED = 75_000  # and about as many iterations of all of a kind
 FEW = (1, 6, 25)  # rounds
 SAME = 0.002  # less than this is no difference
 NEAR = 0.01  # as good, for all that can be known
@@ -268,7 +268,7 @@ def _shortlisted(clocked: Clocked, objective: EffectiveObjective, show: Show) ->
         objective.times.budget_s / objective.times.round_s(around.T.astype(float)),
     )
     good = values <= (1 + SAME) * values.min()
-    each = int(np.clip(WALKED / objective.times.iterations(around[-1]) / 4, 1, SHORTLIST // 4))
+    each = int(np.clip(WALKED / objective.times.iterations(around[-1]), 1, SHORTLIST))
     shortest = around[good][np.argsort(around[good].prod(1))]
     # delays are drawn, and where only a few rounds fit they may be one less: so the best with many rounds are tried too
     best = [around[enough][np.argsort(values[enough])][:each] for few in FEW if (enough := fitting >= few).any()]

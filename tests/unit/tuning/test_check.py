@@ -9,7 +9,7 @@ from helpers import ROUNDING, difference, models, quadratic, trees
 import hiermo
 from hiermo.experiment import recipe_file
 from hiermo.tuning.check import check
-from hiermo.tuning.of_recipe import check_recipe, checkable, training_loss, whole_problem
+from hiermo.tuning.check_recipe import check_recipe, checkable, training_loss, whole_problem
 from hiermo.tuning.theorems import Inequality
 from hiermo.tuning.virtual import FullGradients, moments
 
