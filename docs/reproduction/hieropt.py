@@ -130,14 +130,12 @@ def studied(case: str) -> dict[str, Any]:
         for each in chosen.values():
             wanted.setdefault(each.periods, set()).add(each.iterations)
         about(case, setting, budget_s, chosen)
-    tuned_s, begun = perf_counter() - begun, perf_counter()
-    say(f"{case}: tuned in {tuned_s:.0f} s; {len(wanted)} runs, {sum(map(max, wanted.values())):,} iterations")
-    found = trained(clocked, problem, wanted, shown(begun))
+    longest = sum(map(max, wanted.values()))
+    say(f"{case}: tuned in {perf_counter() - begun:.0f} s; {len(wanted)} runs, {longest:,} iterations")
+    found = trained(clocked, problem, wanted, shown(perf_counter()))
     return {
         "case": case,
         "found_on": found_on,
-        "tuning_s": tuned_s,
-        "training_s": perf_counter() - begun,
         "rows": [told(row, found) for row in rows],
     }
 
@@ -166,7 +164,8 @@ def shown(begun: float) -> Any:
 def told(row: dict[str, Any], found: dict[Any, dict[str, Any]]) -> dict[str, Any]:
     def at(pair: tuple[int, ...], t: int) -> dict[str, Any]:
         metrics = found.get((pair, t), {METRIC: 0.0, "accuracy": 0.0, "train_loss": None})  # diverged
-        return {"periods": list(pair), "iterations": t, **{k: metrics[k] for k in (METRIC, "accuracy", "train_loss")}}
+        values = {name: metrics[name] for name in (METRIC, "accuracy", "train_loss")}
+        return {"periods": list(pair), "iterations": t} | {k: v and round(v, 5) for k, v in values.items()}
 
     chosen = row["chosen"]
     return {
@@ -318,16 +317,31 @@ def page(known: dict[str, Any]) -> str:
     text = (HERE / "hieropt.txt").read_text()
     cases = {case: known[case] for case in CASES if case in known}
     shown = "\n\n".join(f"![{TITLES[case]}](hieropt-{case}.png)" for case in cases)
-    spent = sum(study["training_s"] for study in cases.values()) / 60
     text = text.replace("TABLES", "\n".join(tables(cases))).replace("PICTURES", shown)
-    return text.replace("WORTH", "\n".join(worth_tables(known["worth"]))).replace("MINUTES", f"{spent:.0f}")
+    return text.replace("WORTH", "\n".join(worth_tables(known["worth"])))
+
+
+def write(known: dict[str, Any]) -> None:
+    """A line for each row of a case."""
+    texts = []
+    for name, study in known.items():
+        parts = study if name == "worth" else {"found_on": study["found_on"], "rows": study["rows"]}
+        rows = [f'"{key}": ' + _lines(value) for key, value in parts.items()]
+        texts.append(f'"{name}": {{\n' + ",\n".join(rows) + "\n}")
+    FILE.write_text("{\n" + ",\n".join(texts) + "\n}\n")
+
+
+def _lines(value: Any) -> str:
+    if not isinstance(value, list):
+        return json.dumps(value)
+    return "[\n" + ",\n".join(json.dumps(each) for each in value) + "\n]"
 
 
 def main() -> None:
     known = json.loads(FILE.read_text()) if FILE.exists() else {}
     for case in sys.argv[1:]:
         known[case] = worths() if case == "worth" else studied(case)
-        FILE.write_text(json.dumps(known) + "\n")
+        write(known)
     pictures({case: known[case] for case in CASES if case in known})
     (HERE / "hieropt.md").write_text(page(known))
 

@@ -190,7 +190,7 @@ def constants_table(found: "Tuning") -> "Table":
     from rich import box
     from rich.table import Table
 
-    from hiermo.tuning.tune import tier_names
+    from hiermo.tuning.choose import tier_names
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in ("constant", "value", "±"):

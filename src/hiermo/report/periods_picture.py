@@ -114,7 +114,7 @@ def draw_accuracies(
 
     rows = -(-len(panels) // columns)
     figure, all_axes = pyplot.subplots(
-        rows, columns, figsize=(5.4 * columns, 4.1 * rows), dpi=150, layout="constrained", squeeze=False
+        rows, columns, figsize=(5.4 * columns, 4.1 * rows), dpi=110, layout="constrained", squeeze=False
     )
     for axes in all_axes.flat[len(panels) :]:
         axes.set_visible(False)

@@ -4,7 +4,7 @@ Two ways to choose. `printed` minimises the paper's bound with the measured cons
 `calibrated`, the default, is ours: it asks how many iterations of the budget count (`effective`). Both are always told.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, prod
 from typing import Any, Literal
@@ -15,22 +15,24 @@ from hiermo.core.errors import UserError
 from hiermo.core.problem import Problem, model_size
 from hiermo.experiment.part import Part
 from hiermo.experiment.recipe import Recipe
+from hiermo.tuning.choose import (
+    NEAR,
+    Show,
+    chosen_periods,
+    if_off,
+    nearly_as_good,
+    shortest_periods,
+    tier_names,
+)
 from hiermo.tuning.clocked import Clocked
 from hiermo.tuning.effective import EffectiveObjective, start_of
 from hiermo.tuning.estimate import Estimates, estimates
-from hiermo.tuning.hieropt import Periods, Search, exact, search
+from hiermo.tuning.hieropt import Periods, Search, search
 from hiermo.tuning.objective import BoundObjective, Times
 from hiermo.tuning.pilot import SHARE, Pilot, Size, chosen_size, momenta, run_pilot
 from hiermo.tuning.sight import batches_of
 
 Method = Literal["calibrated", "printed"]
-Show = Callable[[str, int, int], object]  # what is done, how far, of how much
-
-SHORTLIST = 15  # choices of each kind that are gone through with the delays as they will be drawn, at most,
-WALKED = 75_000  # and about as many iterations of all of a kind
-FEW = (1, 6, 25)  # rounds
-SAME = 0.002  # less than this is no difference
-NEAR = 0.01  # as good, for all that can be known
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,11 +127,6 @@ class Tuning:
         }
 
 
-def tier_names(n_periods: int) -> list[str]:
-    """Who goes apart: workers, edges, nodes of tier 2, ..."""
-    return ["workers", "edges", *(f"tier_{k}" for k in range(2, n_periods))][:n_periods]
-
-
 def tuned_part(recipe: Recipe, label: str | None = None) -> Part:
     """The algorithm that is asked for, else the first that has edges, else the first."""
     if label is not None:
@@ -176,10 +173,10 @@ def tune(
     printed = _printed(times, found, recipe.train.seed, notes)
     if method == "printed" and printed is None:
         raise UserError("--method printed: the paper's bound has nothing to say here; " + "; ".join(notes[-1:]))
-    guess = printed.exact.periods if method == "printed" and printed else _shortlisted(clocked, effective, show)
+    guess = printed.exact.periods if method == "printed" and printed else chosen_periods(clocked, effective, show)
     rounds = clocked.rounds_within(guess, times.budget_s, times.budget_s / times.round_s(guess))
     if rounds < 1:  # the means of the delays promised one
-        guess, rounds = _shortest(clocked, times)
+        guess, rounds = shortest_periods(clocked, times)
     return Tuning(
         clocked=clocked,
         times=times,
@@ -193,8 +190,8 @@ def tune(
         periods=guess,
         rounds=rounds,
         seconds=clocked.seconds(guess, rounds),
-        near=_near(effective, guess),
-        if_off=_if_off(effective, found),
+        near=nearly_as_good(effective, guess),
+        if_off=if_off(effective, found),
         notes=tuple(notes),
     )
 
@@ -207,26 +204,6 @@ def gain_of(found: Estimates) -> float:
 
 def printed_objective(times: Times, found: Estimates) -> BoundObjective:
     return BoundObjective(times=times, constants=found.constants, printed=True)
-
-
-def best_periods(objective: EffectiveObjective) -> Periods:
-    """Exactly where there are not too many to try, else on a lattice with steps of 2 %."""
-    try:
-        return exact(objective, objective.times).periods
-    except UserError:
-        choices = lattice(objective.times)
-        return tuple(int(period) for period in choices[int(np.argmin(objective.values(choices)))])
-
-
-def lattice(times: Times, most: int = 200_000) -> Any:
-    """Choices of periods that fit into the budget, dense where they are short; about so many."""
-    n, longest = len(times.upper), max(1, int(times.budget_s / times.theta_w))
-    ratio = max(1.02, longest ** (1 / (3 * most) ** (1 / n)))  # of all combinations, less than half fit
-    powers = ratio ** np.arange(0, np.log(longest) / np.log(ratio) + 1)
-    steps = np.unique(np.round(powers[powers <= longest]).astype(np.int64))
-    choices = np.stack(np.meshgrid(*[steps] * n, indexing="ij"), axis=-1).reshape(-1, n)
-    choices = choices[times.round_s(choices.astype(float).T) <= times.budget_s]
-    return choices if len(choices) else np.ones((1, n), np.int64)
 
 
 def _piloted(clocked: Clocked, problem: Problem, size: Size, show: Show) -> Pilot:
@@ -258,58 +235,3 @@ def _printed(times: Times, found: Estimates, seed: int, notes: list[str]) -> Sea
     except UserError as error:
         notes.append(f"the paper's bound: {error}")
         return None
-
-
-def _shortlisted(clocked: Clocked, objective: EffectiveObjective, show: Show) -> Periods:
-    """The best, with as many rounds as its delays really allow; of those that are as good the one with short rounds."""
-    around = np.vstack([lattice(objective.times), best_periods(objective)])
-    values, fitting = (
-        objective.values(around),
-        objective.times.budget_s / objective.times.round_s(around.T.astype(float)),
-    )
-    good = values <= (1 + SAME) * values.min()
-    each = int(np.clip(WALKED / objective.times.iterations(around[-1]), 1, SHORTLIST))
-    shortest = around[good][np.argsort(around[good].prod(1))]
-    # delays are drawn, and where only a few rounds fit they may be one less: so the best with many rounds are tried too
-    best = [around[enough][np.argsort(values[enough])][:each] for few in FEW if (enough := fitting >= few).any()]
-    choices = list(dict.fromkeys(tuple(map(int, row)) for row in np.vstack([*best, shortest[:each]])))
-    rounds = []
-    for k, periods in enumerate(choices):
-        show("the best periods", k, len(choices))
-        guess = objective.times.budget_s / objective.times.round_s(periods)
-        rounds.append(clocked.rounds_within(periods, objective.times.budget_s, guess))
-    worth = objective.effective(np.array(choices), np.array(rounds, float))
-    return min(
-        (periods for periods, each in zip(choices, worth, strict=True) if each >= (1 - SAME) * worth.max()),
-        key=lambda periods: (prod(periods), periods),
-    )
-
-
-def _shortest(clocked: Clocked, times: Times) -> tuple[Periods, int]:
-    ones = (1,) * len(times.upper)
-    rounds = clocked.rounds_within(ones, times.budget_s, times.budget_s / times.round_s(ones))
-    if not rounds:
-        raise UserError(f"--budget: not one cloud round ends within the {times.budget_s:.3g} s that the pilot leaves")
-    return ones, rounds
-
-
-def _near(objective: EffectiveObjective, chosen: Periods) -> tuple[Periods, Periods]:
-    """Each period alone, the others as chosen: how short and how long it may be."""
-    least, most = list(chosen), list(chosen)
-    limit = objective.value(chosen) * (1 + NEAR)
-    for k, period in enumerate(chosen):
-        tried = np.unique(np.round(np.geomspace(max(1, period / 30), period * 30, 400)).astype(np.int64))
-        rows = np.tile(np.array(chosen), (len(tried), 1))
-        rows[:, k] = tried
-        good = tried[objective.values(rows) <= limit]
-        least[k], most[k] = int(good.min(initial=period)), int(good.max(initial=period))
-    return tuple(least), tuple(most)
-
-
-def _if_off(objective: EffectiveObjective, found: Estimates) -> dict[str, Periods]:
-    answers = {}
-    for k, (tier, each) in enumerate(zip(tier_names(len(found.lost)), found.lost, strict=True)):
-        for word, lost in (("less", each.low), ("more", each.high)):
-            drift = tuple(replace(other, lost=lost) if i == k else other for i, other in enumerate(objective.drift))
-            answers[f"{word} drift of {tier}"] = best_periods(replace(objective, drift=drift))
-    return answers

@@ -11,12 +11,13 @@ from hiermo.core.problem import model_size
 from hiermo.experiment import recipe_file
 from hiermo.experiment.timing import times_of_cloud_merges
 from hiermo.tuning import tune as tuning_module
+from hiermo.tuning.choose import NEAR, best_periods, lattice
 from hiermo.tuning.clocked import Clocked
 from hiermo.tuning.drift import Drift
 from hiermo.tuning.grid import reached_at, trained, usual_pairs
 from hiermo.tuning.kept import fingerprint, keep, kept_pilots
 from hiermo.tuning.objective import Times
-from hiermo.tuning.tune import NEAR, best_periods, lattice, tune, tuned_part
+from hiermo.tuning.tune import tune, tuned_part
 from unit.tuning.recipes import CONSTANT, small, small_with_problem
 
 THREE = {"delays": {**CONSTANT, "phi_e2c": 4.0}}
