@@ -29,6 +29,7 @@ COUNTS = (1, 2, 3, 5, 10, 20, 40, 80)  # of rounds that are tried
 LENGTH = 8  # iterations of one of them
 SMALLER = 6.0  # by how much a run makes its loss smaller
 LEAST = 0.05  # of its iterations any run is worth
+SEVERAL = 10  # rounds
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,14 @@ class Start:
     gained: tuple[float, ...] = (0.0,)
 
     def at(self, rounds: Numbers) -> Numbers:
-        """As a factor on the iterations of so many rounds of the lowest aggregators."""
+        """As a factor on the iterations of so many rounds of the lowest aggregators.
+
+        What a few rounds gain beyond several is of the loss and not of the accuracy: it does not count.
+        """
+        found: Numbers = np.minimum(self._factor(rounds), self._factor(np.maximum(rounds, SEVERAL)))
+        return found
+
+    def _factor(self, rounds: Numbers) -> Numbers:
         gained = np.interp(rounds, self.counts, self.gained)
         if len(self.counts) > 1:  # an algorithm whose steps are longer in longer rounds goes on gaining
             slope = (self.gained[-1] - self.gained[-2]) / (self.counts[-1] - self.counts[-2])

@@ -133,6 +133,9 @@ def test_every_algorithm_has_a_start(name):
 
 def test_what_is_gained_at_the_start_stays_gained():
     start = Start((1, 2, 3), (0.5, 0.75, 0.75))
-    assert start.at(np.array([1.0, 2.0, 3.0, 10.0])) == pytest.approx([1.5, 1.375, 1.25, 1.075])
+    assert start.at(np.array([10.0, 20.0])) == pytest.approx([1.075, 1.0375])
+    assert start.at(np.array([1.0, 2.0, 3.0])) == pytest.approx([1.075] * 3)  # a few rounds do not gain more
+    losing = Start((1, 2, 3), (-0.5, -0.5, -0.5))
+    assert losing.at(np.array([1.0, 2.0, 10.0])) == pytest.approx([0.5, 0.75, 0.95])
     growing = Start((1, 2, 3), (0.5, 1.0, 1.5))
     assert growing.at(np.array([1.0, 3.0, 100.0])) == pytest.approx([1.5] * 3)
