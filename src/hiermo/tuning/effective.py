@@ -30,29 +30,30 @@ LENGTH = 8  # iterations of one of them
 SMALLER = 6.0  # by how much a run makes its loss smaller
 LEAST = 0.05  # of its iterations any run is worth
 SEVERAL = 10  # rounds
+SLOW = 1e-9  # an eta
 
 
 @dataclass(frozen=True)
 class Start:
-    """How many rounds more, or less, than it has a run is worth, because aggregators act once per round."""
+    """How many rounds more, or less, than it has a run is worth, because aggregators act once per round.
+
+    What a few rounds gain beyond `SEVERAL` is of the loss and not of the accuracy; there momentum that has not come up
+    to speed is lost, as on a constant gradient (`shares` after 1, 2, ... rounds).
+    """
 
     counts: tuple[int, ...] = (1,)
     gained: tuple[float, ...] = (0.0,)
+    shares: tuple[float, ...] = (1.0,)
 
     def at(self, rounds: Numbers) -> Numbers:
-        """As a factor on the iterations of so many rounds of the lowest aggregators.
-
-        What a few rounds gain beyond several is of the loss and not of the accuracy: it does not count.
-        """
-        found: Numbers = np.minimum(self._factor(rounds), self._factor(np.maximum(rounds, SEVERAL)))
-        return found
-
-    def _factor(self, rounds: Numbers) -> Numbers:
-        gained = np.interp(rounds, self.counts, self.gained)
+        """As a factor on the iterations of so many rounds of the lowest aggregators."""
+        several = np.maximum(rounds, SEVERAL)
+        gained = np.interp(several, self.counts, self.gained)
         if len(self.counts) > 1:  # an algorithm whose steps are longer in longer rounds goes on gaining
             slope = (self.gained[-1] - self.gained[-2]) / (self.counts[-1] - self.counts[-2])
             gained = gained + slope * np.maximum(rounds - self.counts[-1], 0)
-        found: Numbers = np.maximum(1 + gained / np.maximum(rounds, 1), LEAST)
+        speed = np.interp(rounds, np.arange(1, len(self.shares) + 1), self.shares) / self.shares[-1]
+        found: Numbers = np.maximum((1 + gained / several) * speed, LEAST)
         return found
 
 
@@ -78,19 +79,24 @@ class Slowing:
 @lru_cache(maxsize=64)
 def start_of(algorithm: Algorithm, tiers: int) -> Start:
     """Seen by trying: one node in each tier, in rounds and with a merge at every iteration."""
-    speed = _far(algorithm, tiers, 1, 1e-9, LENGTH * COUNTS[-1])[-1] / (1e-9 * LENGTH * COUNTS[-1])
-    if not (np.isfinite(speed) and speed > 0):
+    even = _far(algorithm, tiers, LENGTH, SLOW, LENGTH * COUNTS[-1])  # so slow that the gradient stays as it is
+    plain = _far(algorithm, tiers, 1, SLOW, LENGTH * COUNTS[-1])
+    speed = (even[-1] - even[len(even) // 2]) / (len(even) - 1 - len(even) // 2)
+    if not (np.isfinite([*even, *plain]).all() and speed > 0 and plain[-1] > 0):
         return Start()
+    shares = np.clip(even[:SEVERAL] / (speed * np.arange(1, SEVERAL + 1)), LEAST, 1.0)
     gained = []
     for count in COUNTS:
         iterations = LENGTH * count
-        eta = SMALLER / (speed * iterations)
-        reached = _far(algorithm, tiers, LENGTH, eta, iterations)[-1]
-        plain = _far(algorithm, tiers, 1, eta, 2 * iterations)
-        if not (np.isfinite(reached) and (np.diff(plain) > 0).all()):
+        eta = SMALLER / iterations / (plain[-1] / (SLOW * len(plain)))
+        reached, steady = (
+            _far(algorithm, tiers, LENGTH, eta, iterations)[-1],
+            _far(algorithm, tiers, 1, eta, 2 * iterations),
+        )
+        if not (np.isfinite(reached) and (np.diff(steady) > 0).all()):
             return Start()
-        gained.append((float(np.interp(reached, plain, np.arange(1, len(plain) + 1))) - iterations) / LENGTH)
-    return Start(COUNTS, tuple(gained))
+        gained.append((float(np.interp(reached, steady, np.arange(1, len(steady) + 1))) - iterations) / LENGTH)
+    return Start(COUNTS, tuple(gained), tuple(map(float, shares)))
 
 
 def _far(algorithm: Algorithm, tiers: int, tau: int, eta: float, iterations: int) -> Numbers:

@@ -131,11 +131,18 @@ def test_every_algorithm_has_a_start(name):
     assert (np.isfinite(found) & (found > 0)).all()
 
 
+def test_momentum_at_the_edges_comes_up_to_speed_as_its_sum_says():
+    """d_k = g d_(k-1) + S: after K rounds the model is at S / (1 - g) (K - (1 - g^K) g^2 / (1 - g))."""
+    g, rounds = 0.5, np.arange(1, 11)
+    shares = start_of(hiermo.HierMo(gamma=0.0, gamma_a=g), 3).shares
+    assert shares == pytest.approx(1 - (1 - g**rounds) * g * g / (1 - g) / rounds, rel=1e-4)
+
+
 def test_what_is_gained_at_the_start_stays_gained():
     start = Start((1, 2, 3), (0.5, 0.75, 0.75))
     assert start.at(np.array([10.0, 20.0])) == pytest.approx([1.075, 1.0375])
     assert start.at(np.array([1.0, 2.0, 3.0])) == pytest.approx([1.075] * 3)  # a few rounds do not gain more
-    losing = Start((1, 2, 3), (-0.5, -0.5, -0.5))
-    assert losing.at(np.array([1.0, 2.0, 10.0])) == pytest.approx([0.5, 0.75, 0.95])
+    slow = Start((1, 2, 3), (0.5, 0.75, 0.75), (0.5, 0.75, 1.0))
+    assert slow.at(np.array([1.0, 2.0, 3.0, 10.0])) == pytest.approx([0.5375, 0.80625, 1.075, 1.075])
     growing = Start((1, 2, 3), (0.5, 1.0, 1.5))
-    assert growing.at(np.array([1.0, 3.0, 100.0])) == pytest.approx([1.5] * 3)
+    assert growing.at(np.array([1.0, 3.0, 100.0])) == pytest.approx([1.0 + 1.5 / 10, 1.15, 1.5], abs=0.06)
