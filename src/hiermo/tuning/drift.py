@@ -15,6 +15,9 @@ Numbers = NDArray[np.float64]
 
 # Found on grids of logistic regression on MNIST (docs/reproduction/hieropt.md), and held fixed on all others.
 WHOLE_RUN = 0.6  # drift over a whole run, relative to that at its beginning
+MOST = (
+    0.05  # per iteration: more was not seen over a whole run, and is that of a first plateau, where gradients are small
+)
 POWER, SHORT = 0.9, 10  # of t with which it grows; after fewer iterations than this it has not slowed down yet
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hiermo.theory.constants import Constants
 from hiermo.topology.tree import Tree
-from hiermo.tuning.drift import Drift
+from hiermo.tuning.drift import MOST, Drift
 from hiermo.tuning.sight import Sight
 
 Numbers = NDArray[np.float64]
@@ -193,7 +193,9 @@ def _drift(sights: Sequence[Sight], tier: int) -> tuple[Estimate, Drift]:
         return Estimate(lost, lost, f"assumed, {UNKNOWN} per iteration: nothing could be seen"), Drift(lost, length)
     found = _lost(kept)
     rule = f"of the gradient is lost {length} iterations after a merge, median of the looks"
-    return Estimate(found.value, found.uncertainty, rule), Drift(found.value, length)
+    if found.value > MOST * length:
+        rule += f"; {MOST * length:.2g} is used: more is that of a first plateau"
+    return Estimate(found.value, found.uncertainty, rule), Drift(min(found.value, MOST * length), length)
 
 
 def _lost(kept: Sequence[float]) -> Estimate:

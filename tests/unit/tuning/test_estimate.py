@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import hiermo
+from hiermo.tuning.drift import MOST
 from hiermo.tuning.estimate import LEAST_GAIN, Estimate, estimates, least_loss, most_mu
 from hiermo.tuning.sight import Sight
 
@@ -49,7 +50,7 @@ def test_drift_is_read_off_what_is_kept():
 
 
 def test_the_longest_time_apart_counts():
-    found = found_in(sight(10, since=10, kept=[0.5, 0.5]), sight(50, since=40, kept=[0.25, 0.81]))
+    found = found_in(sight(10, since=10, kept=[0.8, 0.8]), sight(50, since=40, kept=[0.25, 0.81]))
     assert [(each.lost, each.length) for each in found.drift] == [(pytest.approx(1.0), 40), (pytest.approx(1 / 9), 40)]
 
 
@@ -62,6 +63,13 @@ def test_nobody_gains_by_going_apart_and_nothing_is_infinite():
 def test_no_more_is_kept_than_batches_agree_about():
     (workers, edges) = found_in(sight(kept=[1.01, 0.64], noise=[0.19, 0.1])).lost
     assert (workers.value, edges.value) == (pytest.approx(1 / 0.9 - 1), pytest.approx(1 / 0.8 - 1))
+
+
+def test_a_first_plateau_is_not_taken_for_the_whole_run():
+    found = found_in(sight(kept=[0.04, 0.9]))
+    assert found.lost[0].value == pytest.approx(4.0)
+    assert found.drift[0].lost == pytest.approx(MOST * 10)
+    assert "plateau" in found.lost[0].rule and "plateau" not in found.lost[1].rule
 
 
 def test_drift_that_cannot_be_seen_is_assumed_and_it_is_said():
