@@ -12,7 +12,11 @@ from hiermo.experiment.timing import delays_of, times_of_cloud_merges
 from hiermo.topology.tree import Tree
 from hiermo.tuning.objective import Times
 
-ROUNDS, LENGTH = 8, 16  # of the runs from which the times of a network are read off
+ROUNDS, LENGTH = 16, 16  # of the runs from which the times of a network are read off
+STRETCH, LONGEST = (
+    5,
+    4000,
+)  # a long round's iterations take so many times as long as its messages, where that is possible
 LONG = 100_000  # iterations, beyond which a run's time is that of its beginning, many times over
 SAFE = 0.999  # of the rounds that fit then
 LEAST = 1e-3  # of the time of messages that an iteration takes, or a budget would have no end
@@ -53,11 +57,11 @@ class Clocked:
         Where delays say nothing of iterations they are taken to be quick, and not to take no time at all.
         """
         n = self.tree.tiers - 1
-        short, long = ((length, *[1] * (n - 1)) for length in (LENGTH, 2 * LENGTH))
+        short = (LENGTH, *[1] * (n - 1))
         one_round = self.seconds(short, ROUNDS) / ROUNDS
         if not one_round:
             raise UserError(f"--budget: nothing takes any time under {self.delays}; give delays, as in --delays paper")
-        iteration = max((self.seconds(long, ROUNDS) / ROUNDS - one_round) / LENGTH, LEAST * one_round / LENGTH)
+        iteration = max(self._iteration_s(short, one_round), LEAST * one_round / LENGTH)
         below, upper = LENGTH * iteration, list[float]()
         for tier in range(1, n):
             thrice = tuple(3 if k == tier else period for k, period in enumerate(short))
@@ -66,6 +70,14 @@ class Clocked:
             below += upper[-1]
         upper.append(max(one_round - below, 0.0))
         return Times(budget_s=budget_s, theta_w=iteration, upper=tuple(upper))
+
+    def _iteration_s(self, short: tuple[int, ...], one_round: float) -> float:
+        """From rounds that are long enough for the iterations to stand out of messages that vary."""
+        steady = replace(self, recipe=replace(self.recipe, delays=delays_of(self.recipe).at_means()))
+        few, twice = (steady.seconds((length, *short[1:]), 1) for length in (LENGTH, 2 * LENGTH))
+        rough = max((twice - few) / LENGTH, LEAST * few / LENGTH)
+        length = int(min(LONGEST, LENGTH + max(LENGTH, STRETCH * few / rough)))
+        return (self.seconds((length, *short[1:]), ROUNDS) / ROUNDS - one_round) / (length - LENGTH)
 
     def rounds_within(self, periods: tuple[int, ...], budget_s: float, guess: float) -> int:
         """How many rounds of the root end within the budget, with the delays as a run will draw them."""

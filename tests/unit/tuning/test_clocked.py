@@ -61,3 +61,11 @@ def test_varying_delays_give_means():
     noisy = {**CONSTANT, "theta_w": {"kind": "lognormal", "mean": 0.5, "cv": 0.2}}
     times = clocked(delays=noisy).times(1.0)
     assert 0.5 < times.theta_w < 0.7  # the slowest of two is slower than the mean
+
+
+def test_iterations_stand_out_of_messages_that_vary():
+    """Links that take a hundred times as long as an iteration, give or take a third."""
+    varying = {"kind": "lognormal", "mean": 0.5, "cv": 0.3}
+    times = clocked(delays={"theta_w": 0.005, "phi_w2e": varying, "phi_e2c": varying}).times(1.0)
+    assert times.theta_w == pytest.approx(0.005, rel=0.15)
+    assert times.upper == pytest.approx((0.55, 0.55), rel=0.25)  # the slowest of two is slower than the mean
