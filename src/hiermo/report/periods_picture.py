@@ -46,7 +46,7 @@ def _grid(tuning: Tuning) -> tuple[Any, Any]:
     tau, pi = tuning.periods[:2]
     printed = tuning.printed.exact.periods if tuning.printed else tuning.periods
     longest = max(60, 6 * tau, 2 * printed[0]), max(12, 6 * pi, 2 * printed[1])
-    return tuple(np.unique(np.round(np.geomspace(1, most, 90)).astype(np.int64)) for most in longest)  # type: ignore[return-value]
+    return tuple(np.unique(np.round(np.geomspace(1, most, 90)).astype(np.int64)) for most in longest)  # type: ignore[return-value]  # two of them
 
 
 def _heat(axes: Any, tuning: Tuning) -> Any:

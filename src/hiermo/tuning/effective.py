@@ -102,7 +102,7 @@ def start_of(algorithm: Algorithm, tiers: int) -> Start:
 def _far(algorithm: Algorithm, tiers: int, tau: int, eta: float, iterations: int) -> Numbers:
     """1 / F - 1 at every merge of the root."""
     tree, periods = Tree.branching(*[1] * (tiers - 1)), (tau, *[1] * (tiers - 2))
-    of_eta: Any = replace(algorithm, eta=eta) if hasattr(algorithm, "eta") else algorithm  # type: ignore[type-var]
+    of_eta: Any = replace(algorithm, eta=eta) if hasattr(algorithm, "eta") else algorithm  # type: ignore[type-var]  # a dataclass
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to warn of, the run itself will
         states = run(of_eta, tree, Slowing(), periods=periods, iterations=iterations)
