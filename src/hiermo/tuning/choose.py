@@ -9,6 +9,7 @@ import numpy as np
 
 from hiermo.core.errors import UserError
 from hiermo.tuning.clocked import Clocked
+from hiermo.tuning.drift import Drift
 from hiermo.tuning.effective import EffectiveObjective
 from hiermo.tuning.estimate import Estimates
 from hiermo.tuning.hieropt import Periods, exact
@@ -48,34 +49,30 @@ def lattice(times: Times, most: int = 200_000) -> Any:
     return choices if len(choices) else np.ones((1, n), np.int64)
 
 
-def chosen_periods(clocked: Clocked, objective: EffectiveObjective, show: Show) -> Periods:
-    """The best, with as many rounds as its delays really allow; of those that are as good the one with short rounds."""
+def chosen_periods(clocked: Clocked, objective: EffectiveObjective, show: Show) -> tuple[Periods, int]:
+    """The best, and the rounds that its delays really allow; of those that are as good the one with short rounds."""
     around = np.vstack([lattice(objective.times), best_periods(objective)])
-    values, fitting = (
-        objective.values(around),
-        objective.times.budget_s / objective.times.round_s(around.T.astype(float)),
-    )
+    values = objective.values(around)
+    fitting = objective.times.budget_s / objective.times.round_s(around.T.astype(float))
     good = values <= (1 + SAME) * values.min()
     each = int(np.clip(WALKED / objective.times.iterations(around[-1]), 1, SHORTLIST))
     shortest = around[good][np.argsort(around[good].prod(1))]
     # delays are drawn, and where only a few rounds fit they may be one less: so the best with many rounds are tried too
     best = [around[enough][np.argsort(values[enough])][:each] for few in FEW if (enough := fitting >= few).any()]
     choices = list(dict.fromkeys(tuple(map(int, row)) for row in np.vstack([*best, shortest[:each]])))
-    rounds = []
+    rounds = {}
     for k, periods in enumerate(choices):
         show("the best periods", k, len(choices))
-        guess = objective.times.budget_s / objective.times.round_s(periods)
-        rounds.append(clocked.rounds_within(periods, objective.times.budget_s, guess))
-    worth = objective.effective(np.array(choices), np.array(rounds, float))
-    return min(
-        (periods for periods, each in zip(choices, worth, strict=True) if each >= (1 - SAME) * worth.max()),
-        key=lambda periods: (prod(periods), periods),
-    )
+        rounds[periods] = clocked.rounds_within(periods, objective.times)
+    worth = objective.effective(np.array(choices), np.array(list(rounds.values()), float))
+    as_good = [periods for periods, each in zip(choices, worth, strict=True) if each >= (1 - SAME) * worth.max()]
+    best_one = min(as_good, key=lambda periods: (prod(periods), periods))
+    return best_one, rounds[best_one]
 
 
 def shortest_periods(clocked: Clocked, times: Times) -> tuple[Periods, int]:
     ones = (1,) * len(times.upper)
-    rounds = clocked.rounds_within(ones, times.budget_s, times.budget_s / times.round_s(ones))
+    rounds = clocked.rounds_within(ones, times)
     if not rounds:
         raise UserError(f"--budget: not one cloud round ends within the {times.budget_s:.3g} s that the pilot leaves")
     return ones, rounds
@@ -95,9 +92,11 @@ def nearly_as_good(objective: EffectiveObjective, chosen: Periods) -> tuple[Peri
 
 
 def if_off(objective: EffectiveObjective, found: Estimates) -> dict[str, Periods]:
+    """What would be chosen if drift were off by its uncertainty."""
     answers = {}
     for k, (tier, each) in enumerate(zip(tier_names(len(found.lost)), found.lost, strict=True)):
         for word, lost in (("less", each.low), ("more", each.high)):
-            drift = tuple(replace(other, lost=lost) if i == k else other for i, other in enumerate(objective.drift))
-            answers[f"{word} drift of {tier}"] = best_periods(replace(objective, drift=drift))
+            drift = list(objective.drift)
+            drift[k] = Drift.seen(lost, drift[k].length)
+            answers[f"{word} drift of {tier}"] = best_periods(replace(objective, drift=tuple(drift)))
     return answers

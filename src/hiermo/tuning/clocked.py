@@ -13,10 +13,8 @@ from hiermo.topology.tree import Tree
 from hiermo.tuning.objective import Times
 
 ROUNDS, LENGTH = 16, 16  # of the runs from which the times of a network are read off
-STRETCH, LONGEST = (
-    5,
-    4000,
-)  # a long round's iterations take so many times as long as its messages, where that is possible
+STRETCH = 5  # times as long as its messages the iterations of a long round take,
+LONGEST = 4000  # where no more of them than this are needed
 LONG = 100_000  # iterations, beyond which a run's time is that of its beginning, many times over
 SAFE = 0.999  # of the rounds that fit then
 LEAST = 1e-3  # of the time of messages that an iteration takes, or a budget would have no end
@@ -79,15 +77,17 @@ class Clocked:
         length = int(min(LONGEST, LENGTH + max(LENGTH, STRETCH * few / rough)))
         return (self.seconds((length, *short[1:]), ROUNDS) / ROUNDS - one_round) / (length - LENGTH)
 
-    def rounds_within(self, periods: tuple[int, ...], budget_s: float, guess: float) -> int:
+    def rounds_within(self, periods: tuple[int, ...], times: Times) -> int:
         """How many rounds of the root end within the budget, with the delays as a run will draw them."""
+        budget_s, guess = times.budget_s, times.budget_s / times.round_s(periods)
         if guess * prod(periods) > LONG:
             some = max(1, LONG // prod(periods))
             return int(SAFE * budget_s * some / self.seconds(periods, some))
         most = max(2, int(1.3 * guess) + 2)
         if type(self.part.made).plan is Algorithm.plan and self.recipe.absence.nobody:
             while True:
-                ends = [each.seconds for each in times_of_cloud_merges(self.with_periods(periods, most), *self._what)]
+                merges = times_of_cloud_merges(self.with_periods(periods, most), self.part, self.model)
+                ends = [each.seconds for each in merges]
                 if ends[-1] > budget_s:
                     return sum(end <= budget_s for end in ends)
                 most *= 2
@@ -98,10 +98,6 @@ class Clocked:
             middle = (low + high) // 2
             low, high = (middle, high) if self.seconds(periods, middle) <= budget_s else (low, middle)
         return low
-
-    @property
-    def _what(self) -> tuple[Part, ModelSize]:
-        return self.part, self.model
 
     @property
     def delays(self) -> str:

@@ -28,6 +28,11 @@ class Drift:
     lost: float  # d at the beginning of a run, `length` iterations after a merge
     length: int = 1
 
+    @staticmethod
+    def seen(lost: float, length: int) -> "Drift":
+        """As a look at the beginning found it, but for what is that of a first plateau."""
+        return Drift(min(lost, MOST * length), length)
+
     @property
     def power(self) -> float:
         return POWER if self.length >= SHORT else 1.0

@@ -12,7 +12,6 @@ And momentum at the aggregators acts once per round, on gradients that were larg
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from math import inf
 from typing import Any
 import warnings
@@ -76,7 +75,6 @@ class Slowing:
         return {"loss": float(np.exp(-x[0]))}
 
 
-@lru_cache(maxsize=64)
 def start_of(algorithm: Algorithm, tiers: int) -> Start:
     """Seen by trying: one node in each tier, in rounds and with a merge at every iteration."""
     even = _far(algorithm, tiers, LENGTH, SLOW, LENGTH * COUNTS[-1])  # so slow that the gradient stays as it is
@@ -89,10 +87,8 @@ def start_of(algorithm: Algorithm, tiers: int) -> Start:
     for count in COUNTS:
         iterations = LENGTH * count
         eta = SMALLER / iterations / (plain[-1] / (SLOW * len(plain)))
-        reached, steady = (
-            _far(algorithm, tiers, LENGTH, eta, iterations)[-1],
-            _far(algorithm, tiers, 1, eta, 2 * iterations),
-        )
+        reached = _far(algorithm, tiers, LENGTH, eta, iterations)[-1]
+        steady = _far(algorithm, tiers, 1, eta, 2 * iterations)
         if not (np.isfinite(reached) and (np.diff(steady) > 0).all()):
             return Start()
         gained.append((float(np.interp(reached, steady, np.arange(1, len(steady) + 1))) - iterations) / LENGTH)

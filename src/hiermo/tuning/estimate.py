@@ -21,7 +21,7 @@ Numbers = NDArray[np.float64]
 
 RESAMPLED = 200  # bootstrap
 LEAST_GAIN = 0.1  # alpha is at least this share of eta
-LEAST_KEPT = 0.01
+LEAST_KEPT = 0.01  # of the gradient: below that only noise tells how little
 UNKNOWN = 0.01  # drift per iteration, where it cannot be seen: as with a few classes per worker
 LEAST_STEP = 1e-6  # eta beta, below which h is nothing and only takes long
 
@@ -93,7 +93,7 @@ def estimates(sights: Sequence[Sight], tree: Tree, sizes: Any, momenta: Any) -> 
         "F*": least,
     }
     drifts = [_drift(merged, k) for k in range(tree.tiers - 1)]
-    if any("assumed" in lost.rule for lost, _ in drifts):
+    if not np.isfinite(np.array([sight.kept for sight in merged])).any(axis=0).all():
         notes.append(
             "gradients do not stand out of the noise of batches: drift is assumed, and larger batches would tell"
         )
@@ -195,7 +195,7 @@ def _drift(sights: Sequence[Sight], tier: int) -> tuple[Estimate, Drift]:
     rule = f"of the gradient is lost {length} iterations after a merge, median of the looks"
     if found.value > MOST * length:
         rule += f"; {MOST * length:.2g} is used: more is that of a first plateau"
-    return Estimate(found.value, found.uncertainty, rule), Drift(min(found.value, MOST * length), length)
+    return Estimate(found.value, found.uncertainty, rule), Drift.seen(found.value, length)
 
 
 def _lost(kept: Sequence[float]) -> Estimate:

@@ -41,8 +41,7 @@ def reached_at(
 
 def iterations_within(clocked: Clocked, periods: Periods, times: Times) -> int:
     """Of the whole rounds that fit into the budget."""
-    guess = times.budget_s / times.round_s(periods)
-    return clocked.rounds_within(periods, times.budget_s, guess) * prod(periods)
+    return clocked.rounds_within(periods, times) * prod(periods)
 
 
 def trained(

@@ -31,10 +31,7 @@ def keep(folder: Path, tuning: Tuning, recipe: Recipe, part: Part) -> dict[str, 
     """Name -> file."""
     folder.mkdir(parents=True, exist_ok=True)
     others = [each for each in kept_pilots(folder, recipe, part) if each.size != tuning.pilot.size]
-    files = {
-        name: folder / f"{name}.{kind}" for name, kind in (("pilot", "json"), ("recipe", "toml"), ("tuning", "json"))
-    }
-    files["recipe"] = folder / "tuned.toml"
+    files = {"pilot": folder / PILOT, "recipe": folder / "tuned.toml", "tuning": folder / "tuning.json"}
     pilots = [each.facts() for each in (*others, tuning.pilot)]
     write_json(files["pilot"], {"format": FORMAT, "of": fingerprint(recipe, part), "pilots": pilots})
     write_text(files["recipe"], recipe_file.write(tuning.recipe()))

@@ -5,7 +5,7 @@ Two ways to choose. `printed` minimises the paper's bound with the measured cons
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import isfinite, prod
 from typing import Any, Literal
 
@@ -96,12 +96,11 @@ class Tuning:
                 self.effective.effective(np.array([self.periods]), np.array([self.rounds]))[0]
             ),
             "constants": {
-                name: {"value": each.value, "uncertainty": each.uncertainty, "rule": each.rule}
-                for name, each in self.estimates.of.items()
-            }
-            | {
-                f"drift_{tier}": {"value": each.value, "uncertainty": each.uncertainty, "rule": each.rule}
-                for tier, each in zip(tier_names(len(self.periods)), self.estimates.lost, strict=True)
+                name: asdict(each)
+                for name, each in (
+                    *self.estimates.of.items(),
+                    *zip(map("drift_{}".format, tier_names(len(self.periods))), self.estimates.lost, strict=True),
+                )
             },
             "pilot_share": self.pilot_share,
             "pilot": {
@@ -173,8 +172,10 @@ def tune(
     printed = _printed(times, found, recipe.train.seed, notes)
     if method == "printed" and printed is None:
         raise UserError("--method printed: the paper's bound has nothing to say here; " + "; ".join(notes[-1:]))
-    guess = printed.exact.periods if method == "printed" and printed else chosen_periods(clocked, effective, show)
-    rounds = clocked.rounds_within(guess, times.budget_s, times.budget_s / times.round_s(guess))
+    if method == "printed" and printed is not None:
+        guess, rounds = printed.exact.periods, clocked.rounds_within(printed.exact.periods, times)
+    else:
+        guess, rounds = chosen_periods(clocked, effective, show)
     if rounds < 1:  # the means of the delays promised one
         guess, rounds = shortest_periods(clocked, times)
     return Tuning(

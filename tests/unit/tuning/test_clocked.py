@@ -6,6 +6,7 @@ import pytest
 
 from hiermo.core.problem import ModelSize
 from hiermo.tuning.clocked import Clocked
+from hiermo.tuning.objective import Times
 from unit.tuning.recipes import CLOUD_S, CONSTANT, EDGE_S, small
 
 SIZE = ModelSize(parameters=100, batches=[10.0] * 4)
@@ -29,8 +30,9 @@ def test_as_many_rounds_as_fit(periods):
     round_s = of.times(1.0).round_s(periods)
     assert of.seconds(periods, 3) == pytest.approx(3 * round_s)
     for budget in (0.5 * round_s, 1.01 * round_s, 777.0):
-        for guess in (0.0, 1.0, 50.0):  # a bad guess costs time and nothing else
-            assert of.rounds_within(periods, budget, guess) == floor(budget / round_s)
+        for factor in (0.02, 1.0, 50.0):  # times that are wrong cost time and nothing else
+            wrong = Times(budget_s=budget, theta_w=0.5 * factor, upper=(EDGE_S * factor, CLOUD_S * factor))
+            assert of.rounds_within(periods, wrong) == floor(budget / round_s)
 
 
 def test_two_tiers_have_one_period_and_a_flattened_tree_too():
@@ -53,7 +55,7 @@ def test_four_tiers_have_three_periods():
 def test_an_asynchronous_algorithm_has_times_too():
     of = clocked(algorithm="CFL")
     times = of.times(500.0)
-    rounds = of.rounds_within((4, 2), 500.0, 500 / times.round_s((4, 2)))
+    rounds = of.rounds_within((4, 2), times)
     assert of.seconds((4, 2), rounds) <= 500 < of.seconds((4, 2), rounds + 1)
 
 
