@@ -9,7 +9,8 @@ import pytest
 from hiermo.experiment import assemble, memory
 
 WALL_CLOCK = {"seconds", "run_dir", "started", "finished"}
-FILES = {"recipe.toml", "provenance.json", "metrics.jsonl", "checkpoint.safetensors", "result.json", "lock"}
+FILES = {"recipe.toml", "provenance.json", "metrics.jsonl", "holdings.json", "checkpoint.safetensors", "result.json"}
+FILES |= {"lock"}
 
 
 def timeless(run):
@@ -251,10 +252,10 @@ def test_provenance_has_one_entry_per_start(hiermo, recipe, tmp_path):
 
 
 def test_a_folder_that_may_not_be_written_is_a_sentence(hiermo, recipe, monkeypatch):
-    from hiermo.experiment import train
+    from hiermo.experiment import training
 
     def full(path, value):
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr(train, "write_json", full)
-    assert "No space left on device: 'o/result.json'" in hiermo("run", recipe(), "--out", "o").error
+    monkeypatch.setattr(training, "write_json", full)
+    assert "No space left on device: 'o/holdings.json'" in hiermo("run", recipe(), "--out", "o").error

@@ -11,7 +11,7 @@ from hiermo.core.units import human
 from hiermo.experiment.recipe import Recipe
 
 if TYPE_CHECKING:
-    from hiermo.experiment.train import Progress as RunProgress
+    from hiermo.experiment.training import Progress as RunProgress
 
 
 SHORT = {"loss": "loss", "accuracy": "acc"}

@@ -5,11 +5,12 @@ too small to fill a batched product, let alone several threads; ten such runs ar
 that it has alone.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import Any
+from typing import Any, Literal, overload
 
+from hiermo.core.errors import Diverged
 from hiermo.core.problem import computing, together
 from hiermo.engine.loop import Course
 from hiermo.engine.run import Prepared, check
@@ -20,12 +21,23 @@ from hiermo.engine.stretch import Stretch
 Block = tuple[int, slice]  # which of the stretches, and which of its rows
 
 
-def run_many(runs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, State]]:
+@overload
+def run_many(
+    runs: Sequence[Mapping[str, Any]], *, left: Collection[int] = (), raising: Literal[True] = True
+) -> Iterator[tuple[int, State]]: ...
+@overload
+def run_many(
+    runs: Sequence[Mapping[str, Any]], *, left: Collection[int] = (), raising: Literal[False]
+) -> Iterator[tuple[int, State | Diverged]]: ...
+def run_many(
+    runs: Sequence[Mapping[str, Any]], *, left: Collection[int] = (), raising: bool = True
+) -> Iterator[tuple[int, State | Diverged]]:
     """Train several runs side by side, and yield (which run, state) as they come.
 
     Every run is the arguments of `hiermo.run`, by name. Those whose problems have the same model, the same batch and
     the same training set in memory are computed together between their merges, whatever their algorithms, trees and
-    seeds; others take turns.
+    seeds; others take turns. The caller may add to `left` while it goes on: runs that are in it are not gone on with.
+    Where not `raising`, a run whose numbers break ends with (which run, the error), and the others go on.
 
     >>> import hiermo
     >>> tree = hiermo.Tree.regular(edges=2, workers_per_edge=1)
@@ -42,10 +54,10 @@ def run_many(runs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, State]]:
     for run in runs:
         checked = check(**run)
         prepared.append(checked.prepared(checked.algorithm.bind(checked.setting)))
-    return _turns(prepared)
+    return _turns(prepared, left, raising)
 
 
-def _turns(runs: Sequence[Prepared]) -> Iterator[tuple[int, State]]:
+def _turns(runs: Sequence[Prepared], left: Collection[int], raising: bool) -> Iterator[tuple[int, State | Diverged]]:
     courses: dict[int, Course] = {
         k: run.loop.course(run.state, run.events, fine=run.fine) for k, run in enumerate(runs)
     }
@@ -54,6 +66,10 @@ def _turns(runs: Sequence[Prepared]) -> Iterator[tuple[int, State]]:
         waiting: dict[int, Stretch] = {}
         for k in list(courses):
             for found in _until_stretch(k, runs[k], courses[k], answers.pop(k, None)):
+                if k in left:
+                    break
+                if isinstance(found, Diverged) and raising:
+                    raise found
                 if isinstance(found, Stretch):
                     waiting[k] = found
                 else:
@@ -67,7 +83,7 @@ def _turns(runs: Sequence[Prepared]) -> Iterator[tuple[int, State]]:
                 answers |= zip(group, _computed([waiting[k] for k in group]), strict=True)
 
 
-def _until_stretch(k: int, run: Prepared, course: Course, answer: Any) -> Iterator[Stretch | State]:
+def _until_stretch(k: int, run: Prepared, course: Course, answer: Any) -> Iterator[Stretch | State | Diverged]:
     """The states that a run yields before its workers compute again, and then that; nothing more at its end."""
     while True:
         with computing(run.loop.problem):
@@ -77,7 +93,10 @@ def _until_stretch(k: int, run: Prepared, course: Course, answer: Any) -> Iterat
                 return
             except Exception as error:
                 error.add_note(f"in run {k}")
-                raise
+                if not isinstance(error, Diverged):
+                    raise
+                yield error
+                return
         answer = None
         if isinstance(found, Stretch):
             yield found

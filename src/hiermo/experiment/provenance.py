@@ -8,6 +8,8 @@ import platform
 import subprocess
 from typing import Any
 
+import psutil
+
 from hiermo._version import __version__
 
 LIBRARIES = ("torch", "numpy", "safetensors", "array-api-compat")
@@ -28,11 +30,29 @@ def provenance(seed: int, gradients: str, threads: int, device: str) -> dict[str
         "platform": platform.platform(),
         "cpu": cpu_name(),
         "cores": os.cpu_count(),
+        "process": this_process(),
         "gradients": gradients,
         "threads": threads,
         "device": device,
         "seed": seed,
     }
+
+
+def this_process() -> dict[str, Any]:
+    """Which process trains; by this others can tell whether it still does, without touching the run."""
+    return {"host": platform.node(), "pid": os.getpid(), "since": psutil.Process().create_time()}
+
+
+def is_alive(process: dict[str, Any]) -> bool | None:
+    """Whether it is still there; None where it is another machine's, or what is said of it makes no sense."""
+    try:
+        if process["host"] != platform.node():
+            return None
+        return bool(abs(psutil.Process(int(process["pid"])).create_time() - float(process["since"])) < 2)
+    except psutil.NoSuchProcess:
+        return False
+    except (KeyError, TypeError, ValueError, psutil.Error):
+        return None
 
 
 def library_version(name: str) -> str | None:

@@ -5,7 +5,9 @@ delays.csv, .parquet    the trace of its delays, where there is one
 provenance.json         with what: versions, commit, machine; one entry per start
 metrics.jsonl           one line per evaluation, after a header line that says what each column is
 checkpoint.safetensors  the whole state of all tiers at one point of the run
+holdings.json           how many samples of each class every worker holds
 result.json             written last: a directory that has it is finished
+failed.json             in its place where the run broke: why
 lock                    held by the process that trains
 """
 
@@ -38,7 +40,9 @@ class RunDirectory:
         self.provenance_path = path / "provenance.json"
         self.metrics_path = path / "metrics.jsonl"
         self.checkpoint_path = path / "checkpoint.safetensors"
+        self.holdings_path = path / "holdings.json"
         self.result_path = path / "result.json"
+        self.failed_path = path / "failed.json"
 
     @property
     def is_run(self) -> bool:
@@ -51,6 +55,13 @@ class RunDirectory:
 
     def result(self) -> dict[str, Any] | None:
         return self.read_json(self.result_path) if self.result_path.is_file() else None
+
+    def failure(self) -> str | None:
+        """Why the run broke, where it did."""
+        return str(self.read_json(self.failed_path).get("error")) if self.failed_path.is_file() else None
+
+    def fail(self, why: str) -> None:
+        write_json(self.failed_path, {"format": FORMAT, "error": why})
 
     def add_provenance(self, entry: dict[str, Any]) -> None:
         """One entry per start of the run, the first included."""

@@ -169,6 +169,14 @@ class Supervised:
         facts = {"shape": list(self.shape), "classes": self.classes, "input": self.inputs.about()}
         return facts | ({"class_names": list(self.class_names)} if self.class_names else {})
 
+    def holdings(self) -> dict[str, Any] | None:
+        """Samples of each class that every worker holds; None where targets are not classes."""
+        if self.train_y.is_floating_point() or self.train_y.ndim != 1 or self.classes is None:
+            return None
+        labels = self.train_y.cpu().numpy()
+        counts = [np.bincount(labels[part], minlength=self.classes).tolist() for part in self.parts]
+        return {"classes": list(self.class_names) or [str(c) for c in range(self.classes)], "counts": counts}
+
     @property
     def threads(self) -> int:
         return self._pool.threads

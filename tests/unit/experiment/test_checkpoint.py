@@ -8,7 +8,6 @@ from hiermo.core.errors import UserError
 from hiermo.engine.run import run
 from hiermo.engine.state import from_arrays
 from hiermo.experiment import checkpoint, recipe_file
-from hiermo.experiment import train as training
 from hiermo.experiment.assemble import problem_of, tensors
 from hiermo.experiment.recipe import parse
 from hiermo.experiment.run_directory import create
@@ -89,7 +88,7 @@ def test_a_checkpoint_that_cannot_be_written_costs_the_time_since_the_last(tmp_p
             raise OSError(28, "No space left on device")
         save(path, state, elapsed_s)
 
-    monkeypatch.setattr(training.checkpoint, "save", fails_later)
+    monkeypatch.setattr(checkpoint, "save", fails_later)
     with pytest.raises(OSError, match="No space left"):
         list(train(directory, directory.recipe(), problem))
     monkeypatch.undo()
