@@ -24,6 +24,7 @@ from hiermo.cli.measure import measure
 from hiermo.cli.resume import resume
 from hiermo.cli.retime import retime
 from hiermo.cli.run import run
+from hiermo.cli.sweep import sweep
 from hiermo.cli.tune import tune
 from hiermo.core.errors import HiermoError
 
@@ -80,6 +81,7 @@ def ending(verb: Callable[..., None]) -> Callable[..., None]:
 VERBS: dict[str, Callable[..., None]] = {
     "run": run,
     "resume": resume,
+    "sweep": sweep,
     "retime": retime,
     "forecast": forecast,
     "tune": tune,

@@ -21,4 +21,10 @@ DelaysFile = Annotated[
         "else those of the recipe, else the profile 'paper'.",
     ),
 ]
+Log = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--log", metavar="NAME", help="Log to tensorboard, mlflow or wandb as well; several times for several."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

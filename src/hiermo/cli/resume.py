@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from hiermo.cli.arguments import AsJson
+from hiermo.cli.arguments import AsJson, Log
 
 
 def resume(
@@ -13,17 +13,21 @@ def resume(
         Path, typer.Argument(metavar="DIR", help="A run directory, or a folder of several that one run made.")
     ],
     iterations: Annotated[int | None, typer.Option(min=1, help="Go on to this iteration.")] = None,
+    log: Log = None,
     as_json: AsJson = False,
 ) -> None:
     """Go on with an interrupted or killed run from its last checkpoint; a finished one shows its result."""
-    from hiermo.cli.training import load_problem, show, train_all
+    from hiermo.cli.training import load_problem, log_finished, show, train_all
     from hiermo.experiment.extend import extend
     from hiermo.experiment.run_directory import opened
+    from hiermo.experiment.trackers import usable
 
+    usable(log or ())
     directories = opened(directory)
     if iterations is not None:
         for each in directories:
             extend(each, iterations)
     todo = [each for each in directories if each.result() is None]
-    failed = train_all(todo, load_problem(todo[0].recipe()), directory) if todo else []
+    log_finished([each for each in directories if each not in todo], log or ())
+    failed = train_all(todo, load_problem(todo[0].recipe()), directory, log or ()) if todo else []
     show(directories, directory, as_json, failed)

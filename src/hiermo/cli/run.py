@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hiermo.cli.arguments import AsJson, DelaysFile, RecipeName, Seed, Settings
+from hiermo.cli.arguments import AsJson, DelaysFile, Log, RecipeName, Seed, Settings
 
 
 def run(
@@ -20,12 +20,15 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Tell what would be run, and how long it would take.")
     ] = False,
+    log: Log = None,
     as_json: AsJson = False,
 ) -> None:
     """Train every algorithm of a recipe, and show a table and a picture."""
     from hiermo.core.errors import UserError
     from hiermo.experiment import recipe_file
+    from hiermo.experiment.trackers import usable
 
+    usable(log or ())
     chosen = recipe_file.load(recipe, settings or (), seed, delays)
     if dry_run:
         from hiermo.cli.dry_run import show_plan
@@ -44,7 +47,7 @@ def run(
     except UserError:
         discard(directories, folder, made)
         raise
-    failed = train_all(directories, problem, folder)
+    failed = train_all(directories, problem, folder, log or ())
     show(directories, folder, as_json, failed)
 
 

@@ -30,8 +30,11 @@ def load_problem(recipe: Recipe) -> "Supervised":
         return problem_of(recipe)
 
 
-def train_all(directories: Sequence[RunDirectory], problem: "Supervised", folder: Path) -> list[str]:
+def train_all(
+    directories: Sequence[RunDirectory], problem: "Supervised", folder: Path, log: Sequence[str] = ()
+) -> list[str]:
     """Train one after the other; says which diverged; exits with 130 where the user stopped it."""
+    from hiermo.experiment.trackers.tracking import tracking
     from hiermo.experiment.train import Interrupted, train
 
     failed = []
@@ -40,8 +43,10 @@ def train_all(directories: Sequence[RunDirectory], problem: "Supervised", folder
             recipe = directory.recipe()
             bar = bars.add(recipe)
             try:
-                for progress in train(directory, recipe, problem, stop):
-                    bar.show(progress)
+                with tracking(log, directory, recipe) as tracks:
+                    for progress in train(directory, recipe, problem, stop):
+                        bar.show(progress)
+                        tracks.show(progress)
             except Diverged as error:
                 kept = directory.checkpoint_path.is_file()
                 where = f"; its last good state is in {directory.checkpoint_path.name}" if kept else ""
@@ -52,6 +57,18 @@ def train_all(directories: Sequence[RunDirectory], problem: "Supervised", folder
                 raise typer.Exit(130) from None
             bar.finish()
     return failed
+
+
+def log_finished(directories: Sequence[RunDirectory], log: Sequence[str]) -> None:
+    """For runs that were made without trackers, or that lost one on the way."""
+    if not log or not directories:
+        return
+    from hiermo.experiment.trackers.tracking import tracking
+
+    with loading(f"logging to {', '.join(log)}"):
+        for directory in directories:
+            with tracking(log, directory, directory.recipe()):
+                pass
 
 
 def show(directories: Sequence[RunDirectory], folder: Path, as_json: bool, failed: Sequence[str] = ()) -> None:

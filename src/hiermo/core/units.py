@@ -19,6 +19,18 @@ def human(size_bytes: float) -> str:
     return f"{size_bytes:.0f} {unit}" if size_bytes >= 100 else f"{size_bytes:.3g} {unit}"
 
 
+def duration(seconds: float) -> str:
+    """A length of time, as exactly as anyone wants to know it beforehand.
+
+    >>> duration(0.4), duration(59), duration(200), duration(9000), duration(200_000)
+    ('1 s', '59 s', '3 min', '2.5 h', '2.3 days')
+    """
+    for length, unit, form in ((86400, "days", ".1f"), (3600, "h", ".1f"), (60, "min", ".0f")):
+        if seconds >= 1.5 * length:
+            return f"{seconds / length:{form}} {unit}"
+    return f"{max(1, seconds):.0f} s"
+
+
 def seconds_of(text: str) -> float | None:
     """A length of time as people write it; None where it is none.
 

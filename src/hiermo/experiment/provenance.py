@@ -1,6 +1,7 @@
 """With what a run was made: versions, commit, machine."""
 
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 import os
 from pathlib import Path
@@ -62,8 +63,12 @@ def library_version(name: str) -> str | None:
         return None
 
 
+@cache
 def git_state(folder: Path) -> dict[str, Any] | None:
-    """The commit of a checkout that this package is run from, and whether it has changes; None for an installed one."""
+    """The commit of a checkout that this package is run from, and whether it has changes; None for an installed one.
+
+    As it is when first asked: that is the code that was loaded.
+    """
 
     def git(*words: str) -> str:
         done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, timeout=10, check=True)

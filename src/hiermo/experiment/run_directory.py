@@ -18,6 +18,7 @@ import json
 import os
 from pathlib import Path
 import shutil
+from stat import S_ISREG
 import tempfile
 from typing import Any
 
@@ -29,6 +30,10 @@ from hiermo.experiment import recipe_file
 from hiermo.experiment.recipe import FORMAT, Recipe
 
 GROUP = "runs.json"
+
+
+class Occupied(UserError):  # noqa: N818 - a fact about the directory
+    """Another process trains this run."""
 
 
 class RunDirectory:
@@ -54,28 +59,37 @@ class RunDirectory:
         return recipe_file.checked(recipe_file.read(self.recipe_path), self.recipe_path, home=self.path)
 
     def result(self) -> dict[str, Any] | None:
-        return self.read_json(self.result_path) if self.result_path.is_file() else None
+        return self._read_json_if_there(self.result_path)
 
     def failure(self) -> str | None:
         """Why the run broke, where it did."""
-        return str(self.read_json(self.failed_path).get("error")) if self.failed_path.is_file() else None
+        failed = self._read_json_if_there(self.failed_path)
+        return None if failed is None else str(failed.get("error"))
 
     def fail(self, why: str) -> None:
         write_json(self.failed_path, {"format": FORMAT, "error": why})
 
     def add_provenance(self, entry: dict[str, Any]) -> None:
         """One entry per start of the run, the first included."""
-        starts = self.read_json(self.provenance_path)["starts"] if self.provenance_path.is_file() else []
-        write_json(self.provenance_path, {"format": FORMAT, "starts": [*starts, entry]})
+        write_json(self.provenance_path, {"format": FORMAT, "starts": [*self.starts(), entry]})
 
-    def evaluations(self) -> list[dict[str, Any]]:
+    def starts(self) -> list[dict[str, Any]]:
+        """The provenance: one entry per start of the run."""
+        told = self._read_json_if_there(self.provenance_path) or {"starts": []}
+        starts = told.get("starts")
+        if not isinstance(starts, list) or not all(isinstance(start, dict) for start in starts):
+            raise UserError(f"{self.provenance_path}: damaged: it has no list of starts")
+        return starts
+
+    def evaluations(self, last_only: bool = False) -> list[dict[str, Any]]:
         """The lines of the metrics file but its header; a line that a kill cut short is left out."""
-        if not self.metrics_path.is_file():
+        text = _read_if_there(self.metrics_path)
+        if text is None:
             return []
         try:
-            whole = self.metrics_path.read_text(encoding="utf-8").split("\n")[:-1]
-            header, *lines = (json.loads(line) for line in whole)
-        except ValueError:
+            first, *rest = text.split("\n")[:-1]
+            header, *lines = (json.loads(line) for line in (first, *(rest[-1:] if last_only else rest)))
+        except (ValueError, RecursionError):
             raise UserError(f"{self.metrics_path}: damaged: not one JSON object per line") from None
         _check_format(self.metrics_path, header)
         if not all(isinstance(line, dict) and {"iteration", "cloud_round"} <= line.keys() for line in lines):
@@ -89,7 +103,7 @@ class RunDirectory:
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            raise UserError(f"{self.path}: another process is running in this directory") from None
+            raise Occupied(f"{self.path}: another process is running in this directory") from None
         try:
             yield
         finally:
@@ -98,9 +112,35 @@ class RunDirectory:
     def read_json(self, path: Path) -> dict[str, Any]:
         try:
             value = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UserError(f"{path}: damaged: {error}") from None
         return _check_format(path, value)
+
+    def _read_json_if_there(self, path: Path) -> dict[str, Any] | None:
+        try:
+            return self.read_json(path) if _is_file(path) else None
+        except FileNotFoundError:  # a resumed run takes its old result away
+            return None
+
+
+def _is_file(path: Path) -> bool:
+    """Whether there is one; refuses what would not end when it is read, such as a pipe."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return False
+    if not S_ISREG(mode):
+        raise UserError(f"{path}: is not a file")
+    return True
+
+
+def _read_if_there(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8") if _is_file(path) else None
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: damaged: {error}") from None
 
 
 def _check_format(path: Path, value: Any) -> dict[str, Any]:
@@ -180,8 +220,21 @@ def opened(path: Path) -> list[RunDirectory]:
     """The run at `path`, or the runs of the group there."""
     if not path.is_dir():
         raise UserError(f"there is no directory {path}")
-    labels = RunDirectory(path).read_json(path / GROUP).get("runs", []) if (path / GROUP).is_file() else [""]
-    found = [RunDirectory(path / label) for label in labels]
+    found = [RunDirectory(path / label) for label in group_labels(path)] if (path / GROUP).is_file() else []
+    found = found or [RunDirectory(path)]
     for directory in found:
         directory.recipe()  # refuses what is none
     return found
+
+
+def group_labels(path: Path) -> list[str]:
+    """The folders that the file of a group names; refuses those that are not in it, for others may have written it."""
+    labels = RunDirectory(path).read_json(path / GROUP).get("runs", [])
+    if not isinstance(labels, list) or not all(isinstance(label, str) and _is_inside(label) for label in labels):
+        raise UserError(f"{path / GROUP}: damaged: `runs` must be a list of names of folders beside it")
+    return labels
+
+
+def _is_inside(label: str) -> bool:
+    """Whether it is a plain name, on any system: neither a path, nor a drive, nor a step upwards."""
+    return label not in ("", ".", "..") and not any(character in "/\\:\0" for character in label)

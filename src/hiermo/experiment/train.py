@@ -9,16 +9,15 @@ from contextlib import ExitStack
 from hiermo.core.errors import Diverged
 from hiermo.engine.run import run
 from hiermo.engine.run_many import run_many
+from hiermo.experiment.interrupted import Interrupted
 from hiermo.experiment.recipe import Recipe
 from hiermo.experiment.run_directory import RunDirectory
 from hiermo.experiment.training import Progress, Training
 from hiermo.problems.supervised import Supervised
 
+__all__ = ["Interrupted", "Progress", "train", "train_many"]
+
 Stop = Callable[[], bool]
-
-
-class Interrupted(Exception):  # noqa: N818 - the user's wish, not an error
-    """The run stopped on request, after a checkpoint."""
 
 
 def train(

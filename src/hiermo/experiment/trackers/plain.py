@@ -1,0 +1,48 @@
+"""Recipes, results and evaluations as flat names and plain values, which is all that trackers know."""
+
+from collections.abc import Mapping
+import json
+from typing import Any
+
+Scalar = str | int | float | bool
+
+LONGEST_TEXT = 500  # what every MLflow server takes; a tree of a million workers is in the run's recipe.toml
+# Trackers draw a chart for every name: one for each of ten classes helps, one for each of a thousand workers does not,
+# and the worst and the spread are there too.
+LONGEST_LIST = 20
+
+
+def flat(table: Mapping[str, Any], above: str = "") -> dict[str, Scalar]:
+    """Tables by dotted keys; lists as JSON.
+
+    >>> flat({"periods": {"tau": 10, "pi": 2}, "tree": {"groups": [[0, 1], [2]]}})
+    {'periods.tau': 10, 'periods.pi': 2, 'tree.groups': '[[0, 1], [2]]'}
+    """
+    found: dict[str, Scalar] = {}
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{above}{key}.")
+        elif isinstance(value, (bool, int, float)):
+            found[above + key] = value
+        elif value is not None:
+            found[above + key] = _short(value if isinstance(value, str) else json.dumps(value, default=str))
+    return found
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 3]}..."
+
+
+def numbers(line: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers of an evaluation; a short list becomes one for each of its members, a long one is left out.
+
+    >>> numbers({"loss": 0.5, "accuracy_per_class": [0.25, None, 1.0]})
+    {'loss': 0.5, 'accuracy_per_class/0': 0.25, 'accuracy_per_class/2': 1.0}
+    """
+    found: dict[str, Any] = {}
+    for name, value in line.items():
+        if isinstance(value, list):
+            found |= {f"{name}/{k}": each for k, each in enumerate(value)} if len(value) <= LONGEST_LIST else {}
+        else:
+            found[name] = value
+    return {name: value for name, value in found.items() if type(value) in (int, float)}
