@@ -123,3 +123,26 @@ def test_one_that_diverges_is_named():
         list(hiermo.run_many(runs))
     assert "in run 1" in "".join(caught.value.__notes__)
     assert torch.isfinite(list(hiermo.run(**runs[0]))[-1].model).all()
+
+
+def test_the_caller_may_leave_a_run_and_the_others_go_on():
+    problem = digits()
+    runs = [of(hiermo.HierMo(eta=eta), problem, every="edge") for eta in (0.01, 0.02, 0.03)]
+    left, seen = {2}, []
+    for which, state in hiermo.run_many(runs, left=left):
+        seen.append((which, state.t))
+        if which == 1:
+            left.add(1)
+    assert seen == [(0, 2), (1, 2), (0, 4), (0, 6), (0, 8)]
+
+
+def test_a_run_that_breaks_ends_alone_where_asked_for():
+    problem = digits()
+    runs = [of(hiermo.HierMo(eta=eta), problem) for eta in (0.01, 1e38, 0.03)]
+    found = list(hiermo.run_many(runs, raising=False))
+    (error,) = [each for which, each in found if which == 1]
+    assert isinstance(error, hiermo.Diverged)
+    assert error.__notes__ == ["in run 1"]
+    assert [which for which, _ in found].count(0) == [which for which, _ in found].count(2) == 2
+    with pytest.raises(hiermo.Diverged):
+        list(hiermo.run_many(runs))
