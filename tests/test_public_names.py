@@ -12,7 +12,7 @@ def test_public_names():
         "FastSlowMo", "FedADC", "FedAdagrad", "FedAdam", "FedAvg", "FedAvgM", "FedMom", "FedNAG", "FedProx", "FedYogi",
         "HierAdMo", "HierFAVG", "HierMo", "HiermoError", "LocalSGD", "Mime", "MimeLite", "Model", "Partitioned",
         "Problem", "Quadratic", "SlowMo", "State", "Supervised", "Tree", "UserError", "__version__", "check_algorithm",
-        "load_data", "make_model", "run", "run_many",
+        "load_data", "load_runs", "make_model", "run", "run_many",
     ]  # fmt: skip
     assert all(hasattr(hiermo, name) for name in hiermo.__all__)
     assert dir(hiermo) == sorted(hiermo.__all__)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from hiermo.engine.run import run
     from hiermo.engine.run_many import run_many
     from hiermo.engine.state import State
+    from hiermo.experiment.store import load_runs
     from hiermo.models.make import make_model
     from hiermo.problems.quadratic import Quadratic
     from hiermo.problems.supervised import Supervised
@@ -82,6 +83,7 @@ __all__ = [
     "__version__",
     "check_algorithm",
     "load_data",
+    "load_runs",
     "make_model",
     "run",
     "run_many",
@@ -127,6 +129,7 @@ _HOME = {
     "UserError": "core.errors",
     "check_algorithm": "checking.check",
     "load_data": "data.load",
+    "load_runs": "experiment.store",
     "make_model": "models.make",
     "run": "engine.run",
     "run_many": "engine.run_many",
