@@ -60,7 +60,7 @@ def test_a_run_that_breaks_is_marked_and_the_others_go_on(hiermo, recipe, tmp_pa
     assert "all 3 runs were made before" in again.err
     once_more = hiermo(*words, "--retry", "--json")
     assert once_more.errors == [told]
-    assert "1 runs to make, 2 made before" in once_more.err
+    assert "1 run to make, 2 made before" in once_more.err
     assert [run["error"] is None for run in json.loads(once_more.out)["runs"]] == [True, False, True]
 
 

@@ -15,17 +15,22 @@ from hiermo.cli.bounds import bounds
 from hiermo.cli.check import check
 from hiermo.cli.cite import cite
 from hiermo.cli.data import DATA_VERBS, data
+from hiermo.cli.diff import diff
 from hiermo.cli.doctor import doctor
 from hiermo.cli.export import export
 from hiermo.cli.forecast import forecast
 from hiermo.cli.init import init
 from hiermo.cli.list import list_things
+from hiermo.cli.ls import ls
 from hiermo.cli.measure import measure
+from hiermo.cli.report import report
 from hiermo.cli.resume import resume
 from hiermo.cli.retime import retime
+from hiermo.cli.rm import rm
 from hiermo.cli.run import run
 from hiermo.cli.sweep import sweep
 from hiermo.cli.tune import tune
+from hiermo.cli.watch import watch
 from hiermo.core.errors import HiermoError
 
 EPILOG = "Start with `hiermo run quick/digits`, or write a recipe of your own with `hiermo init`."
@@ -82,6 +87,11 @@ VERBS: dict[str, Callable[..., None]] = {
     "run": run,
     "resume": resume,
     "sweep": sweep,
+    "report": report,
+    "watch": watch,
+    "ls": ls,
+    "diff": diff,
+    "rm": rm,
     "retime": retime,
     "forecast": forecast,
     "tune": tune,

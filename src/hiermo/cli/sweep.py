@@ -93,7 +93,8 @@ def _begins(now: "Sweep") -> str:
     how = f"{now.batched} of them in batches" if now.batched else "each by itself"
     made = f", {before} made before" if before else ""
     processes = f"{now.processes} process{'es' if now.processes > 1 else ''}"
-    return f"{todo} runs to make{made}; {how}; about {duration(now.estimate_s)} on {processes}"
+    runs = "1 run" if todo == 1 else f"{todo} runs"
+    return f"{runs} to make{made}; {how}; about {duration(now.estimate_s)} on {processes}"
 
 
 def _list(runs: "list[Planned]", folder: Path, as_json: bool) -> None:

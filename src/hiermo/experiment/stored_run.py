@@ -1,6 +1,7 @@
 """One run as its files say. Others may have written them: what is read is checked, and no code that they name runs."""
 
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -132,8 +133,9 @@ def read_run(path: Path, last_only: bool = False) -> StoredRun:
 
 def _checked(directory: RunDirectory, last_only: bool) -> StoredRun:
     for small in (directory.recipe_path, directory.result_path, directory.failed_path, directory.provenance_path):
-        if small.exists() and small.stat().st_size > LARGEST_BYTES:
-            raise UserError(f"{small}: is larger than {LARGEST_BYTES // 2**20} MiB, which is not of hiermo's making")
+        with suppress(FileNotFoundError):
+            if small.stat().st_size > LARGEST_BYTES:
+                raise UserError(f"{small}: is larger than {LARGEST_BYTES // 2**20} MiB: not of hiermo's making")
     recipe = recipe_file.read(directory.recipe_path)
     if recipe.get("format") != FORMAT:
         found = recipe.get("format", "none")

@@ -78,7 +78,7 @@ class Where:
                 return ast.parse(self.text, mode="eval").body
         except SyntaxError as error:
             hint = ": to compare, write ==" if re.search(r"(?<![=!<>])=(?!=)", self.text) else ""
-            place = f" at column {error.offset}" if error.offset else ""
+            place = f" at column {error.offset}" if error.offset else " at its end"
             raise self._error(f"is not understood{place}{hint}") from None
         except (ValueError, MemoryError):
             raise self._error("is not understood") from None

@@ -1,5 +1,7 @@
 """Which runs a sweep has, and what they are called."""
 
+import shutil
+
 import pytest
 import tomli_w
 
@@ -127,6 +129,8 @@ def test_the_same_command_has_the_same_folder_and_another_none_of_it(recipe, tmp
     made = placed(folder, one)
     assert [directory.recipe() for directory in made] == [run.recipe for run in one]
     assert [directory.path for directory in placed(folder, one)] == [directory.path for directory in made]
+    shutil.rmtree(made[0].path)
+    assert placed(folder, one)[0].recipe() == one[0].recipe
     with pytest.raises(UserError, match="holds another sweep"):
         placed(folder, other)
     (tmp_path / "full").mkdir()

@@ -28,6 +28,9 @@ def placed(folder: Path, runs: Sequence[Planned]) -> list[RunDirectory]:
         known = RunDirectory(folder).read_json(folder / SWEEP)
         if known.get("of") != fingerprint_of_all(runs):
             raise UserError(f"{folder} holds another sweep: its own command goes on with it; else choose another --out")
+        for run in runs:
+            if not (folder / run.name / "recipe.toml").is_file():  # it was removed
+                create(folder / run.name, run.recipe)
         return [RunDirectory(folder / run.name) for run in runs]
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder} holds something else: choose another --out")
