@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types imports unit bench format wheel clean
+.PHONY: help setup demo test lint types imports unit bench docs format wheel clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,11 @@ unit: $(READY)  ## pytest
 bench: $(READY)  ## measure speed beside a bare PyTorch loop: 20 minutes on two idle cores
 	@$(BIN)/python benchmarks/speed.py
 
+docs: $(READY)  ## build the documentation into site/, offline: open site/index.html
+	@$(BIN)/python docs/make_reference_pages.py
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict 2> $(VENV)/docs.log || { cat $(VENV)/docs.log; exit 1; }
+	@echo "site/index.html"
+
 format: $(READY)  ## let ruff format the code
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
@@ -51,4 +56,4 @@ wheel: $(READY)  ## build the wheel into dist/
 	@$(BIN)/python -m build --wheel
 
 clean:  ## remove the virtual environment and what was built
-	@rm -rf $(VENV) dist build
+	@rm -rf $(VENV) dist build site

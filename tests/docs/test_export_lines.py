@@ -50,8 +50,7 @@ def call(line):
 
 
 def test_the_page(folder):
-    commands, shown = blocks("sh"), blocks("python")
-    assert len(commands) == len(shown) == 2
+    commands, shown = blocks("sh")[:2], blocks("python")[:2]
     script = ["import sys", "sys.modules['hiermo'] = None"]
     for lines, code in zip(commands, shown, strict=True):
         *_, printed = map(call, lines.splitlines())
@@ -64,14 +63,7 @@ def test_the_page(folder):
 
 
 def test_the_lines_for_onnx():
-    (shown, metadata) = blocks("py")
+    _, shown, metadata = blocks("python")[2:]
     seen = {"divided_by": 255}
     assert shown == loading_lines(Path("model.onnx"), Part("own_model:Net", None), None, (1, 28, 28), 10, seen) + "\n"
     assert "file.metadata()" in metadata
-
-
-def test_its_links_lead_to_files():
-    for page in ("export.md", "models.md", "decisions/012-models.md"):
-        home = ROOT / "docs" / page
-        for target in re.findall(r"\]\(([^)#]+)", home.read_text()):
-            assert (home.parent / target).exists(), f"{page}: {target}"
