@@ -16,38 +16,14 @@ import tomli_w
 from hiermo._version import __version__
 from hiermo.experiment.provenance import cpu_name, git_state, library_version
 from hiermo.experiment.recipe_file import read, shipped
+from hiermo.report.published import published
 
 HERE = Path(__file__).parent
-# test accuracy in %, by recipe
-PUBLISHED: dict[str, dict[str, float]] = {
-    label: dict(
-        zip(
-            (
-                "paper/linear-mnist",
-                "paper/logistic-mnist",
-                "paper/cnn-mnist",
-                "paper/cnn-cifar10",
-                "paper/vgg16-cifar10",
-                "paper/resnet18-tiny-imagenet",
-                "paper/cnn-uci-har",
-            ),
-            row,
-            strict=True,
-        )
-    )
-    for label, row in {
-        "HierMo": (85.97, 89.23, 96.13, 64.18, 90.06, 69.64, 88.36),
-        "HierFAVG": (83.62, 87.00, 93.40, 38.46, 89.46, 68.63, 54.56),
-        "CFL": (83.36, 86.98, 93.58, 38.79, 89.80, 68.87, 69.19),
-        "DOMO": (85.79, 89.02, 95.90, 59.39, 88.53, 67.05, 88.15),
-        "FedADC": (85.51, 88.18, 95.09, 56.00, 89.38, 67.76, 85.14),
-        "FedMom": (84.84, 88.05, 94.74, 54.87, 88.03, 66.91, 84.69),
-        "SlowMo": (84.82, 88.00, 94.88, 54.43, 88.47, 66.84, 83.03),
-        "FedNAG": (84.97, 88.14, 95.04, 55.54, 88.33, 66.81, 84.69),
-        "Mime": (84.41, 87.73, 93.89, 48.24, 81.76, 64.33, 76.75),
-        "FedAvg": (83.57, 86.89, 93.31, 37.79, 88.27, 66.59, 53.31),
-    }.items()
-}
+# label -> test accuracy in %, by recipe
+PUBLISHED: dict[str, dict[str, float]] = {}
+for _column in published():
+    for _label, _accuracy in _column.accuracy.items():
+        PUBLISHED.setdefault(_label, {})[_column.recipe] = _accuracy
 GROUPS = (("FedAvg", "HierFAVG", "CFL"), ("FedMom", "SlowMo", "FedNAG", "FedADC"), ("DOMO", "HierMo"))
 
 Column = dict[str, list[float]]  # label -> accuracy in percent, one per seed

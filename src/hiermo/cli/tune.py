@@ -58,7 +58,7 @@ def tune(
     folder = out or Path("runs") / f"{chosen.name}-tuned"
     problem = load_problem(chosen)
 
-    from hiermo.tuning.kept import keep, kept_pilots
+    from hiermo.tuning.kept import keep, keep_verified, kept_pilots
     from hiermo.tuning.tune import tune as tuned
     from hiermo.tuning.tune import tuned_part
 
@@ -76,6 +76,8 @@ def tune(
         )
         files = keep(folder, found, chosen, part)
         checked = _verified(found, problem, folder, show) if verify else {}
+    if checked.get("verified"):
+        keep_verified(folder, checked["verified"])
     told = {**found.json(), "files": {name: str(path) for name, path in files.items()}, **checked}
 
     from hiermo.report.periods_picture import draw_bound

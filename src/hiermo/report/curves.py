@@ -1,4 +1,4 @@
-"""Accuracy over iterations, simulated seconds and bytes, one line per run."""
+"""Accuracy over iterations, simulated seconds and bytes, one line per run or series."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,10 +27,11 @@ class Axis(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """One run: what is measured, and where."""
+    """One run, or the mean of several: what is measured, and where."""
 
     label: str
     lines: Sequence[dict[str, Any]]
+    spread: Sequence[float] = ()  # of several: the standard deviation of what is drawn, at each line
 
 
 def draw_accuracy(directories: Sequence[RunDirectory], path: Path) -> Path:
@@ -47,6 +48,7 @@ def draw_curves(curves: Sequence[Curve], path: Path, title: str, delays: str = "
     """One panel for each axis that the runs know."""
     from matplotlib import pyplot
 
+    title, delays = plain(title), plain(delays)
     lines = [line for curve in curves for line in curve.lines]
     metric = "accuracy" if any("accuracy" in line for line in lines) else "loss"
     axes_of = _axes(lines, delays)
@@ -68,9 +70,19 @@ def draw_curves(curves: Sequence[Curve], path: Path, title: str, delays: str = "
         panels[0][0].set_title(title, loc="left", fontsize=11)
     else:
         figure.suptitle(title, x=0.01, ha="left", fontsize=11)
-    write_atomically(path, lambda side: figure.savefig(side, format="png"))
-    pyplot.close(figure)
+    save(figure, path)
     return path
+
+
+def save(figure: Any, path: Path) -> None:
+    """PNG or SVG, as the file is called; the letters of an SVG stay letters, and its bytes are the same each time."""
+    from matplotlib import pyplot
+
+    kind = path.suffix.lower().removeprefix(".") or "png"
+    fixed: dict[str, Any] = {"metadata": {"Date": None}} if kind == "svg" else {}
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "hiermo"}):
+        write_atomically(path, lambda side: figure.savefig(side, format=kind, **fixed))
+    pyplot.close(figure)
 
 
 def _axes(lines: Sequence[dict[str, Any]], delays: str) -> list[Axis]:
@@ -96,7 +108,11 @@ def _mark_cloud_rounds(axes: Any, lines: Sequence[dict[str, Any]]) -> None:
 
 def _draw(axes: Any, k: int, curve: Curve, axis: Axis, metric: str) -> None:
     x = [line[axis.column] / axis.scale for line in curve.lines]
-    y = [line[metric] * (100 if metric == "accuracy" else 1) for line in curve.lines]
+    scale = 100 if metric == "accuracy" else 1
+    y = [line[metric] * scale for line in curve.lines]
+    if curve.spread:
+        low, high = ([a + sign * scale * b for a, b in zip(y, curve.spread, strict=True)] for sign in (-1, 1))
+        axes.fill_between(x, low, high, color=COLOURS[k % len(COLOURS)], alpha=0.15, linewidth=0)
     axes.plot(
         x,
         y,

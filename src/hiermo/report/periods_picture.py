@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from hiermo.core.files import write_atomically
-from hiermo.report.curves import COLOURS, plain
+from hiermo.report.curves import COLOURS, plain, save
 from hiermo.tuning.hieropt import Periods
+from hiermo.tuning.landscape import above_least, values_shown
 from hiermo.tuning.tune import Tuning
 
 CROSS = {"marker": "X", "s": 150, "color": COLOURS[1], "edgecolor": "white", "linewidth": 1.2, "zorder": 5}
@@ -36,27 +36,15 @@ def draw_bound(tuning: Tuning, path: Path) -> Path:
         fontsize=11,
     )
     figure.supxlabel(plain(f"delays: {of.delays}"), fontsize=8, x=0.01, ha="left")
-    write_atomically(path, lambda side: figure.savefig(side, format="png"))
-    pyplot.close(figure)
+    save(figure, path)
     return path
-
-
-def _grid(tuning: Tuning) -> tuple[Any, Any]:
-    """Values of tau and of pi that are shown."""
-    tau, pi = tuning.periods[:2]
-    printed = tuning.printed.exact.periods if tuning.printed else tuning.periods
-    longest = max(60, 6 * tau, 2 * printed[0]), max(12, 6 * pi, 2 * printed[1])
-    return tuple(np.unique(np.round(np.geomspace(1, most, 90)).astype(np.int64)) for most in longest)  # type: ignore[return-value]  # two of them
 
 
 def _heat(axes: Any, tuning: Tuning) -> Any:
     from matplotlib.colors import AsinhNorm
 
-    taus, pis = _grid(tuning)
-    rows = np.array([(tau, pi, *tuning.periods[2:]) for pi in pis for tau in taus])
-    fits = tuning.times.round_s(rows.astype(float).T) <= tuning.times.budget_s
-    values = np.where(fits, tuning.objective.values(rows), np.nan).reshape(len(pis), len(taus))
-    above = 100 * (values / np.nanmin(values) - 1)
+    taus, pis = values_shown(tuning, 90)
+    above = above_least(tuning, taus, pis)
     shown = axes.pcolormesh(
         taus, pis, above, norm=AsinhNorm(linear_width=3, vmin=0, vmax=200), cmap="viridis_r", shading="nearest"
     )
@@ -121,8 +109,7 @@ def draw_accuracies(
     for axes, (name, found, chosen) in zip(all_axes.flat, panels, strict=False):
         _accuracies(figure, axes, name, found, chosen, what)
     figure.suptitle(plain(title), x=0.01, ha="left", fontsize=12)
-    write_atomically(path, lambda side: figure.savefig(side, format="png"))
-    pyplot.close(figure)
+    save(figure, path)
     return path
 
 

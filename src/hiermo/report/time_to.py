@@ -9,10 +9,9 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from hiermo.core.files import write_atomically
 from hiermo.core.units import human
 from hiermo.experiment.retime import Retimed
-from hiermo.report.curves import COLOURS, plain
+from hiermo.report.curves import COLOURS, plain, save
 
 OURS = "HierMo"  # whose saving is told
 
@@ -126,8 +125,7 @@ def draw_times(found: Sequence[Reached], until: dict[str, float], delays: str, p
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="x", alpha=0.3)
     axes.set_axisbelow(True)
-    write_atomically(path, lambda side: figure.savefig(side, format="png"))
-    pyplot.close(figure)
+    save(figure, path)
     return path
 
 

@@ -10,6 +10,7 @@ from hiermo.core.files import write_json, write_text
 from hiermo.experiment import recipe_file
 from hiermo.experiment.part import Part
 from hiermo.experiment.recipe import FORMAT, Recipe, to_dict
+from hiermo.tuning.landscape import landscape
 from hiermo.tuning.pilot import Pilot
 from hiermo.tuning.tune import Tuning
 
@@ -35,8 +36,18 @@ def keep(folder: Path, tuning: Tuning, recipe: Recipe, part: Part) -> dict[str, 
     pilots = [each.facts() for each in (*others, tuning.pilot)]
     write_json(files["pilot"], {"format": FORMAT, "of": fingerprint(recipe, part), "pilots": pilots})
     write_text(files["recipe"], recipe_file.write(tuning.recipe()))
-    write_json(files["tuning"], {"format": FORMAT, **tuning.json()})
+    write_json(files["tuning"], {"format": FORMAT, **tuning.json(), "map": landscape(tuning)})
     return files
+
+
+def keep_verified(folder: Path, verified: dict[str, Any]) -> None:
+    """Beside the choice, what a grid of pairs reached."""
+    path = folder / "tuning.json"
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    metric = verified["metric"]
+    grid = [{"periods": cell["periods"], metric: round(cell[metric], 5)} for cell in verified["grid"]]
+    own = {name: verified[name] for name in ("metric", "best", "best_accuracy", "accuracy")}
+    write_json(path, {**kept, "verified": {**own, "grid": grid}})
 
 
 def fingerprint(recipe: Recipe, part: Part) -> str:

@@ -1,0 +1,96 @@
+"""Runs that can be compared: on the same data, model and tree. Curves of others mean nothing side by side."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+import json
+from typing import Any
+
+from hiermo.experiment.store import Found, StoredRun, Unreadable, flat
+from hiermo.report.page.plain import text
+from hiermo.report.page.tunings import FoundTuning
+from hiermo.report.summary import Series, series_of
+
+FREE = ("data.partition.", "data.edges.", "model.weights", "model.skip")  # how data is dealt, where a model starts
+PLACED = ("tree.flatten", "tree.assign")
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """What is compared on one data set, with one model and one tree."""
+
+    key: str
+    runs: list[StoredRun] = field(default_factory=list)
+    tunings: list[FoundTuning] = field(default_factory=list)
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """That of one run, for what all have in common."""
+        return self.runs[0].recipe if self.runs else self.tunings[0].recipe
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        return flat(self.recipe)
+
+    @property
+    def id(self) -> str:
+        """Stays the same while runs are added."""
+        return f"e{sha256(self.key.encode('utf-8', 'replace')).hexdigest()[:8]}"
+
+    @property
+    def model_and_data(self) -> str:
+        return f"{text(self.keys.get('model.name', '?'), 60)} on {text(self.keys.get('data.source', '?'), 60)}"
+
+    def series(self) -> list[Series]:
+        return series_of(self.runs) if self.runs else []
+
+
+def experiments(runs: Sequence[StoredRun], tunings: Sequence[FoundTuning] = ()) -> list[Experiment]:
+    """In the order of their first runs."""
+    found: dict[str, Experiment] = {}
+    for run in runs:
+        key = compared_by(run.recipe)
+        found.setdefault(key, Experiment(key)).runs.append(run)
+    for tuning in tunings:
+        key = compared_by(tuning.recipe)
+        found.setdefault(key, Experiment(key)).tunings.append(tuning)
+    return list(found.values())
+
+
+def compared_by(recipe: dict[str, Any]) -> str:
+    """The same for runs that belong together."""
+    own = {
+        key: value
+        for key, value in flat({name: recipe.get(name) for name in ("data", "model", "tree")}).items()
+        if not key.startswith(FREE) and key not in PLACED
+    }
+    return json.dumps(own, sort_keys=True, default=str)
+
+
+def usable(found: Found) -> Found:
+    """Without the runs whose files have values of the wrong kind where the page needs them; those are named."""
+    runs, unreadable = [], list(found.unreadable)
+    for run in found.runs:
+        if wrong := _wrong(run):
+            unreadable.append(Unreadable(run.path, wrong))
+        else:
+            runs.append(run)
+    return Found(runs, unreadable)
+
+
+def _wrong(run: StoredRun) -> str | None:
+    try:
+        shapes: Iterable[tuple[Any, Any, str]] = (
+            (run.seed, int, "train.seed"),
+            (run.condition, str, "provenance.json"),
+            (run.date, str | None, "a date"),
+            (run.starts, list, "provenance.json"),
+        )
+        for value, kind, name in shapes:
+            if not isinstance(value, kind):
+                return f"damaged: {name} is not what it should be"
+        if not all(isinstance(start, dict) for start in run.starts):
+            return "damaged: provenance.json is not what it should be"
+    except (TypeError, ValueError, AttributeError, KeyError, ArithmeticError) as error:
+        return f"damaged: {text(error, 120)}"
+    return None
