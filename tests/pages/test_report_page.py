@@ -19,8 +19,9 @@ def store(tmp_path_factory):
 @pytest.fixture(scope="module")
 def written(store, tmp_path_factory):
     folder = tmp_path_factory.mktemp("html")
-    for tau in (1, 4):
-        trained(folder / "sweep" / f"t{tau}", seeds=(0,), periods={"tau": tau, "pi": 2}, model={"name": "linear"})
+    for tau, pi in ((1, 2), (4, 2), (1, 5)):
+        periods = {"tau": tau, "pi": pi}
+        trained(folder / "sweep" / f"t{tau}p{pi}", seeds=(0,), periods=periods, model={"name": "linear"})
     plain, swept = folder / "report.html", folder / "swept.html"
     plain.write_text(report_page(find_runs([store])), encoding="utf-8")
     swept.write_text(report_page(find_runs([folder / "sweep"])), encoding="utf-8")

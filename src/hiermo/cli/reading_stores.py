@@ -1,6 +1,7 @@
 """What the verbs of the store share: reading with a sign of life, choosing, and naming what could not be read."""
 
 from collections.abc import Sequence
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from time import monotonic
@@ -24,7 +25,7 @@ def read_stores(paths: Sequence[Path]) -> "Found":
     """The runs, each with its last evaluation; where that takes long, a spinner tells how far it is."""
     from rich.console import Console
 
-    from hiermo.experiment.store import find_runs
+    from hiermo.experiment.store import find_runs, read_run
 
     begun = monotonic()
     status = Console(stderr=True).status("reading runs")
@@ -35,7 +36,7 @@ def read_stores(paths: Sequence[Path]) -> "Found":
             status.update(f"reading runs: {count}")
 
     try:
-        return find_runs(paths, last_only=True, show=show)
+        return find_runs(paths, partial(read_run, last_only=True), show)
     finally:
         status.stop()
 

@@ -42,7 +42,7 @@ def report(
     from hiermo.experiment.store import find_runs
     from hiermo.report.page.experiments import experiments, usable
     from hiermo.report.page.html import report_page
-    from hiermo.report.page.tunings import find_tunings
+    from hiermo.report.page.tunings import tunings_of
 
     targets = dict(target(each) for each in until or ())
     for file in (out, tex, csv):
@@ -50,7 +50,8 @@ def report(
             raise UserError(f"{file}: name a file in a folder that exists")
     paths = stores or [Path("runs")]
     with loading("reading the runs") as status:
-        found, tunings = usable(find_runs(paths)), find_tunings(paths)
+        found = usable(find_runs(paths))
+        tunings = tunings_of(found)
         if not found.runs and not tunings:
             raise UserError(f"there is no run in {', '.join(map(str, paths))}; make one with `hiermo run quick/digits`")
         _check_targets(targets, found.runs)

@@ -4,7 +4,8 @@ Reading is safe and disturbs nothing: no code that a recipe names is imported, n
 what cannot be read is named beside the rest.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -50,6 +51,7 @@ class Found(NamedTuple):
 
     runs: list[StoredRun]
     unreadable: list[Unreadable]
+    tuned: Sequence[Path] = ()  # folders of `hiermo tune`
 
 
 def load_runs(*paths: str | Path, evaluations: bool = False) -> "DataFrame":
@@ -74,7 +76,7 @@ def load_runs(*paths: str | Path, evaluations: bool = False) -> "DataFrame":
     """
     import pandas
 
-    found = find_runs(map(Path, paths or ("runs",)), last_only=not evaluations)
+    found = find_runs(map(Path, paths or ("runs",)), partial(read_run, last_only=not evaluations))
     for path, why in found.unreadable:
         warnings.warn(f"{path}: {why}", stacklevel=2)
     rows = [row for run in found.runs for row in (_evaluation_rows(run) if evaluations else [run.whole_row()])]
@@ -97,14 +99,17 @@ def _evaluation_rows(run: StoredRun) -> Iterator[dict[str, Any]]:
 
 
 def find_runs(
-    paths: Iterable[Path], last_only: bool = False, show: Callable[[int], object] = lambda count: None
+    paths: Iterable[Path],
+    read: Callable[[Path], StoredRun] = read_run,
+    show: Callable[[int], object] = lambda count: None,
 ) -> Found:
     """Every run at or below the paths, in the order of their names; refuses a path that is not there.
 
-    With `last_only` a run comes with its last evaluation alone, which is faster. `show` is told how many were read.
+    `read` makes a run of its directory, or raises a UserError. `show` is told how many were read.
     """
-    found = Found([], [])
-    looked = _Look(found, last_only, show)
+    tuned: list[Path] = []
+    found = Found([], [], tuned)
+    looked = _Look(found, tuned, read, show)
     for path in paths:
         try:
             there = path.is_dir()
@@ -119,8 +124,10 @@ def find_runs(
 class _Look:
     """Walks through a store."""
 
-    def __init__(self, found: Found, last_only: bool, show: Callable[[int], object]) -> None:
-        self._found, self._last_only, self._show = found, last_only, show
+    def __init__(
+        self, found: Found, tuned: list[Path], read: Callable[[Path], StoredRun], show: Callable[[int], object]
+    ) -> None:
+        self._found, self._tuned, self._read, self._show = found, tuned, read, show
         self._seen: set[tuple[int, int]] = set()
 
     def at(self, path: Path, deep: int) -> None:
@@ -147,9 +154,11 @@ class _Look:
             inside = sorted(entries, key=lambda entry: entry.name)
         names = {entry.name for entry in inside}
         if "recipe.toml" in names:
-            self._found.runs.append(read_run(path, self._last_only))
+            self._found.runs.append(self._read(path))
             self._show(len(self._found.runs))
             return []
+        if "tuning.json" in names:
+            self._tuned.append(path)
         for entry in inside:
             if entry.is_symlink() and not _is_dir(entry) and not Path(entry.path).exists():
                 self._note(path / entry.name, "a link that leads nowhere")

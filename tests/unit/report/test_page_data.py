@@ -13,7 +13,7 @@ from hiermo.experiment.store import Found, find_runs, read_run
 from hiermo.report.page.html import json_for_html, policy, report_page
 from hiermo.report.page.page_data import page_data
 from hiermo.report.page.tree_data import delays_of, tree_data, tree_of
-from hiermo.report.page.tunings import bound_map, find_tunings, verified_cells
+from hiermo.report.page.tunings import bound_map, tunings_of, verified_cells
 from page_stores import HOSTILE, TWO, hostile, run_folders, trained
 
 
@@ -23,7 +23,8 @@ def store(tmp_path_factory):
 
 
 def data_of(path, **options):
-    return page_data(find_runs([path]), find_tunings([path]), **options)
+    found = find_runs([path])
+    return page_data(found, tunings_of(found), **options)
 
 
 def test_series_carry_every_evaluation_of_their_runs(store):
@@ -244,11 +245,27 @@ def test_a_sweep_over_periods_is_a_heat_map(tmp_path):
             assert heat["z"][j][i] == pytest.approx(100 * reached, rel=1e-4)
 
 
+def test_sweeps_of_one_label_are_told_apart_and_one_period_alone_is_no_map(tmp_path):
+    for gamma in (0.1, 0.9):
+        algorithm = {"name": "HierMo", "gamma": gamma}
+        for tau, pi in ((1, 1), (2, 1), (1, 2)):
+            periods = {"tau": tau, "pi": pi}
+            trained(tmp_path / f"s/g{gamma}t{tau}p{pi}", seeds=(0,), periods=periods, algorithm=algorithm)
+    (experiment,) = data_of(tmp_path / "s")["experiments"]
+    assert [heat["title"] for heat in experiment["heat"]] == [
+        f"HierMo gamma={gamma}: test accuracy that was reached" for gamma in (0.1, 0.9)
+    ]
+    for tau in (1, 2):
+        trained(tmp_path / f"t/t{tau}", seeds=(0,), periods={"tau": tau, "pi": 1})
+    (experiment,) = data_of(tmp_path / "t")["experiments"]
+    assert experiment["heat"] == []
+
+
 def test_tunings_that_are_none_are_passed_over(tmp_path):
     for k, text in enumerate(("{}", "[", '{"periods": "2"}', '{"periods": [3, 2], "map": 5, "verified": []}')):
         folder = tmp_path / f"t{k}"
         folder.mkdir()
         (folder / "tuning.json").write_text(text)
         (folder / "tuned.toml").write_text('model = "cnn"\n')
-    (found,) = find_tunings([tmp_path])
+    (found,) = tunings_of(find_runs([tmp_path]))
     assert bound_map(found) is None and verified_cells(found) is None

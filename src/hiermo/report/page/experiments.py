@@ -75,7 +75,7 @@ def usable(found: Found) -> Found:
             unreadable.append(Unreadable(run.path, wrong))
         else:
             runs.append(run)
-    return Found(runs, unreadable)
+    return Found(runs, unreadable, found.tuned)
 
 
 def _wrong(run: StoredRun) -> str | None:

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
-from hiermo.experiment.store import ASIDE, StoredRun, identity
+from hiermo.experiment.store import ASIDE, StoredRun, identity, varied
 from hiermo.report.page.curve_data import named
 from hiermo.report.page.experiments import Experiment
 from hiermo.report.page.plain import counted, number, short, text
 from hiermo.report.page.tunings import FoundTuning, bound_map, chosen, verified_cells
+from hiermo.report.summary import short_names, short_value
 
 PERIODS = ("periods.tau", "periods.pi")
 MOST = 12  # maps of one experiment
@@ -16,7 +17,10 @@ MOST = 12  # maps of one experiment
 
 def heat_maps(experiment: Experiment) -> list[dict[str, Any]]:
     """Those of sweeps first; each with the chosen pairs as crosses."""
-    found = [each for group in _sweeps(experiment.runs) if (each := _swept(group, experiment.tunings)) is not None]
+    groups = _sweeps(experiment.runs)
+    names = [_name(group, groups) for group in groups]
+    swept = [_swept(*each, experiment.tunings) for each in zip(names, groups, strict=True)]
+    found = [each for each in swept if each is not None]
     for tuning in experiment.tunings:
         found += [each for each in (_verified(tuning), _bound(tuning)) if each is not None]
     return found[:MOST]
@@ -29,10 +33,20 @@ def _sweeps(runs: Sequence[StoredRun]) -> list[list[StoredRun]]:
         own = {k: v for k, v in run.keys.items() if k not in (*ASIDE, *PERIODS, "train.iterations")}
         if all(isinstance(run.keys.get(key), int) for key in PERIODS):
             groups.setdefault(identity([own]), []).append(run)
-    return [group for group in groups.values() if len({run.keys[PERIODS[0]] for run in group}) > 1]
+    return [
+        group for group in groups.values() if all(len({run.keys[period] for run in group}) > 1 for period in PERIODS)
+    ]
 
 
-def _swept(runs: Sequence[StoredRun], tunings: Sequence[FoundTuning]) -> dict[str, Any] | None:
+def _name(group: Sequence[StoredRun], groups: Sequence[Sequence[StoredRun]]) -> str:
+    """The label, and what tells its sweeps apart."""
+    alike = [each[0] for each in groups if each[0].label == group[0].label]
+    keys = varied(alike, (*ASIDE, *PERIODS, "train.iterations"))
+    words = [f"{name}={short_value(group[0].keys.get(key))}" for key, name in short_names(keys).items()]
+    return " ".join([text(group[0].label, 60), *words])
+
+
+def _swept(name: str, runs: Sequence[StoredRun], tunings: Sequence[FoundTuning]) -> dict[str, Any] | None:
     ended = [run for run in runs if run.result is not None]
     metric = next((name for name in ("accuracy", "loss") if any(_last(run, name) is not None for run in ended)), None)
     cells: dict[tuple[int, int], list[float]] = {}
@@ -48,9 +62,7 @@ def _swept(runs: Sequence[StoredRun], tunings: Sequence[FoundTuning]) -> dict[st
     label = runs[0].label
     marks = [_mark(each) for each in tunings if text(each.facts.get("algorithm", "")) == label]
     means = {pair: fmean(values) for pair, values in cells.items()}
-    return _cells(
-        f"{text(label, 60)}: {named(metric)} that was reached", means, metric, f"{note}Mean over {over}.", marks
-    )
+    return _cells(f"{name}: {named(metric)} that was reached", means, metric, f"{note}Mean over {over}.", marks)
 
 
 def _last(run: StoredRun, metric: str) -> float | None:

@@ -9,10 +9,8 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from hiermo.core.errors import UserError
-from hiermo.experiment.store import Found, StoredRun, Unreadable, read_run
-from hiermo.report.page.folders import folders
+from hiermo.experiment.store import Found, StoredRun, Unreadable, find_runs, read_run
 from hiermo.report.page.page_data import page_data
-from hiermo.report.page.plain import text
 from hiermo.report.page.tunings import FoundTuning, read_tuning
 
 WRITTEN = ("recipe.toml", "metrics.jsonl", "result.json", "failed.json", "provenance.json", "holdings.json")
@@ -20,6 +18,7 @@ TUNED = ("tuning.json", "tuned.toml")
 LEAST_S = 0.8  # between two looks at the files, however many pages are open
 
 Marks = tuple[tuple[int, int] | None, ...]  # of each file: when it was changed, and its size
+Kept = tuple[Marks, StoredRun | UserError]
 
 
 class Told(NamedTuple):
@@ -39,7 +38,7 @@ class LiveStore:
                 raise UserError(f"there is no directory {path}")
         self.paths, self.title, self.until = tuple(paths), title, until
         self.reads = 0  # of run directories, for those who want to know what this costs
-        self._runs: dict[Path, tuple[Marks, StoredRun | Unreadable]] = {}
+        self._runs: dict[Path, Kept] = {}
         self._tunings: dict[Path, tuple[Marks, FoundTuning | None]] = {}
         self._lock, self._looked, self._told, self._seen = Lock(), 0.0, None, None
 
@@ -56,36 +55,38 @@ class LiveStore:
             return self._told
 
     def _look(self) -> None:
-        found = list(folders(self.paths))
-        runs = {path: self._run(path) for path, kind in found if kind == "run"}
-        tunings = {path: self._tuning(path) for path, kind in found if kind == "tuning"}
-        lacking = [Unreadable(path, kind) for path, kind in found if kind not in ("run", "tuning")]
-        self._runs, self._tunings = runs, tunings
-        good = [run for _, run in runs.values() if isinstance(run, StoredRun)]
+        before, self._runs = self._runs, {}
+        try:
+            found = find_runs(self.paths, lambda path: self._run(path, before.get(path)))
+        except UserError as error:  # a folder that was there is gone
+            found = Found([], [Unreadable(self.paths[0], str(error))])
+        self._tunings = {path: self._tuning(path) for path in found.tuned}
         seen = (
-            [(path, marks) for path, (marks, _) in (*runs.items(), *tunings.items())],
-            [_condition(run) for run in good],  # a process may end without writing a word
-            lacking,
+            [(path, marks) for path, (marks, _) in (*self._runs.items(), *self._tunings.items())],
+            [_condition(run) for run in found.runs],  # a process may end without writing a word
+            found.unreadable,
         )
         if self._told is not None and seen == self._seen:
             return
         self._seen = seen
-        bad = [run for _, run in runs.values() if isinstance(run, Unreadable)]
-        kept = [tuning for _, tuning in tunings.values() if tuning is not None]
-        data = page_data(Found(good, [*bad, *lacking]), kept, title=self.title, until=self.until, live=True)
+        kept = [tuning for _, tuning in self._tunings.values() if tuning is not None]
+        data = page_data(found, kept, title=self.title, until=self.until, live=True)
         body = json.dumps(data, allow_nan=False, separators=(",", ":")).encode("utf-8")
         self._told = Told(f'"{sha256(body).hexdigest()[:20]}"', body, data)
 
-    def _run(self, path: Path) -> tuple[Marks, StoredRun | Unreadable]:
+    def _run(self, path: Path, known: Kept | None) -> StoredRun:
+        """Read again where a file of it has changed."""
         marks = _marks(path, WRITTEN)
-        known = self._runs.get(path)
-        if known is not None and known[0] == marks:
-            return known
-        self.reads += 1
-        try:
-            return marks, read_run(path)
-        except (UserError, OSError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            return marks, Unreadable(path, text(error))
+        if known is None or known[0] != marks:
+            self.reads += 1
+            try:
+                known = marks, read_run(path)
+            except UserError as error:
+                known = marks, error
+        self._runs[path] = known
+        if isinstance(known[1], UserError):
+            raise known[1]
+        return known[1]
 
     def _tuning(self, path: Path) -> tuple[Marks, FoundTuning | None]:
         marks = _marks(path, TUNED)

@@ -41,7 +41,7 @@ def page_data(
     points: int = POINTS,
 ) -> dict[str, Any]:
     """What `page.js` reads."""
-    runs, unreadable = usable(found)
+    runs, unreadable, _ = usable(found)
     groups = experiments(runs, tunings)
     entries, others = bibtex_of(runs)
     room = Room(points)

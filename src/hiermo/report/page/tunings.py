@@ -1,13 +1,12 @@
 """Results of `hiermo tune` among the given folders; read as data, like runs."""
 
-from collections.abc import Iterable
 import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from hiermo.core.errors import UserError
 from hiermo.experiment import recipe_file
-from hiermo.report.page.folders import folders
+from hiermo.experiment.store import Found
 from hiermo.report.page.plain import number
 
 LARGEST = 2_000_000  # bytes of a file that is one of ours; more is something else
@@ -22,10 +21,9 @@ class FoundTuning(NamedTuple):
     recipe: dict[str, Any]  # tuned.toml, as TOML says it
 
 
-def find_tunings(paths: Iterable[Path]) -> list[FoundTuning]:
-    """At or below the paths, each once; what is not one of ours is passed over."""
-    tuned = [folder.path for folder in folders(paths) if folder.kind == "tuning"]
-    return [found for path in tuned if (found := read_tuning(path)) is not None]
+def tunings_of(found: Found) -> list[FoundTuning]:
+    """What is not one of ours is passed over."""
+    return [tuning for path in found.tuned if (tuning := read_tuning(path)) is not None]
 
 
 def read_tuning(folder: Path) -> FoundTuning | None:
