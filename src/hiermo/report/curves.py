@@ -15,6 +15,7 @@ matplotlib.use("agg")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1)), (0, (3, 1, 1, 1)))
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+FEW = 6  # curves whose names have room among them
 UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
@@ -52,7 +53,8 @@ def draw_curves(curves: Sequence[Curve], path: Path, title: str, delays: str = "
     lines = [line for curve in curves for line in curve.lines]
     metric = "accuracy" if any("accuracy" in line for line in lines) else "loss"
     axes_of = _axes(lines, delays)
-    wide = (8, 5) if len(axes_of) == 1 else (4.6 * len(axes_of) + 1, 4.8)
+    many = len(curves) > FEW
+    wide = (8, 5) if len(axes_of) == 1 else (4.6 * len(axes_of) + (4 if many else 1), 4.8)
     figure, panels = pyplot.subplots(
         1, len(axes_of), figsize=wide, dpi=150, layout="constrained", sharey=True, squeeze=False
     )
@@ -65,7 +67,10 @@ def draw_curves(curves: Sequence[Curve], path: Path, title: str, delays: str = "
         axes.set_xlim(left=0)
     _mark_cloud_rounds(panels[0][0], lines)
     panels[0][0].set_ylabel("test accuracy (%)" if metric == "accuracy" else "test loss")
-    panels[0][0].legend(frameon=False, loc="best")
+    if many:  # beside the panels: in one of them it would hide the curves
+        figure.legend(*panels[0][0].get_legend_handles_labels(), frameon=False, loc="outside right center")
+    else:
+        panels[0][0].legend(frameon=False, loc="best")
     if len(axes_of) == 1:
         panels[0][0].set_title(title, loc="left", fontsize=11)
     else:
