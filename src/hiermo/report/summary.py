@@ -1,11 +1,11 @@
 """Runs that differ in their seed alone are one series: its mean and its spread."""
 
 from collections.abc import Sequence
-from math import isfinite
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
 from hiermo.experiment.store import StoredRun, identity, varied
+from hiermo.report.plain import number
 
 MEASURES = ("accuracy", "loss", "simulated_seconds", "bytes")
 BETTER = {"accuracy": max, "loss": min}  # fewer seconds or bytes are no merit where the model is worse
@@ -72,21 +72,11 @@ def _row(series: Series) -> dict[str, Any]:
     row: dict[str, Any] = {"series": series.name, "label": series.runs[0].label, "settings": series.settings}
     row |= {"runs": len(series.runs), "n": len(ended), "seeds": [run.seed for run in ended]}
     for name in MEASURES:
-        values = [value for run in ended if (value := _number(run, name)) is not None]
+        values = [value for run in ended if (value := number((run.result or {}).get(name))) is not None]
         whole = bool(values) and len(values) == len(ended)  # a mean over some of the seeds would pass for one over all
         row[name] = fmean(values) if whole else None
         row[f"{name}_deviation"] = stdev(values) if whole and len(values) > 1 else None
     return {**row, "best": []}
-
-
-def _number(run: StoredRun, name: str) -> float | None:
-    value = (run.result or {}).get(name)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        return float(value) if isfinite(value) else None
-    except OverflowError:
-        return None
 
 
 def telling(runs: Sequence[StoredRun]) -> list[str]:

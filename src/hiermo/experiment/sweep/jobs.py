@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import json
 from math import ceil
 import os
+from typing import Any
 
 from hiermo.experiment.memory import available_bytes
 from hiermo.experiment.recipe import Recipe, to_dict
@@ -27,12 +28,22 @@ class Job:
         return sum(recipe.train.iterations for recipe in self.recipes)
 
 
-def shape_of(recipe: Recipe) -> Hashable:
-    """Runs of one shape differ in algorithm, periods above the first, step sizes and seeds; their workers are alike."""
+def shape_facts(recipe: Recipe) -> dict[str, Any]:
+    """All of a recipe that data, model and gradients depend on, but the tree and the seed."""
     facts = to_dict(recipe)
     train = {key: facts["train"].get(key) for key in ("batch", "weight_decay", "clip_norm")}
     kept = {key: facts.get(key) for key in ("data", "input", "model", "evaluate", "engine", "import_from")}
-    return json.dumps({"train": train, **kept}, sort_keys=True)
+    return {"train": train, **kept}
+
+
+def shape_of(recipe: Recipe) -> Hashable:
+    """Runs of one shape differ in algorithm, periods above the first, step sizes and seeds; their workers are alike."""
+    return json.dumps(shape_facts(recipe), sort_keys=True)
+
+
+def problem_of_run(recipe: Recipe) -> str:
+    """The same for runs that differ in algorithm, periods and horizon alone: they share one problem."""
+    return json.dumps([shape_facts(recipe), recipe.train.seed, to_dict(recipe)["tree"]], sort_keys=True)
 
 
 def jobs_of(runs: Sequence[tuple[RunDirectory, Recipe]], batched: dict[Hashable, bool], processes: int) -> list[Job]:

@@ -31,8 +31,9 @@ from hiermo.engine.run_many import run_many
 from hiermo.experiment.assemble import dimension, problem_of
 from hiermo.experiment.holdings import load_data
 from hiermo.experiment.memory import needed_bytes
-from hiermo.experiment.recipe import Recipe, to_dict
+from hiermo.experiment.recipe import Recipe
 from hiermo.experiment.run_directory import Occupied, RunDirectory
+from hiermo.experiment.sweep.jobs import problem_of_run
 from hiermo.experiment.timing import is_ordered_by_time
 from hiermo.experiment.trackers.tracking import tracking
 from hiermo.experiment.train import Interrupted, train, train_many
@@ -41,6 +42,7 @@ from hiermo.problems.supervised import Supervised
 
 LOOK_S = 0.7  # of measuring, per job
 WAIT_S = 60.0  # for a process that is about to leave a run directory, after a kill of its sweep
+KEPT = 8  # problems
 TELL_S = 0.2  # between two lines of progress of a run
 
 Job = tuple[RunDirectory, Recipe, Supervised]
@@ -197,8 +199,8 @@ class Worker:
         return directory, recipe, self._problem(recipe)
 
     def _problem(self, recipe: Recipe) -> Supervised:
-        """The same for runs that differ in algorithm, periods and horizon; some are kept."""
-        key = json.dumps(problem_key(recipe), sort_keys=True)
+        """Made where it is new; some are kept."""
+        key = problem_of_run(recipe)
         if key not in self._problems:
             if len(self._problems) >= KEPT:
                 self._problems.pop(next(iter(self._problems)))
@@ -210,17 +212,6 @@ class Worker:
         if self._data is None or self._data[0] != key:
             self._data = key, load_data(recipe)
         return self._data[1]
-
-
-KEPT = 8
-
-
-def problem_key(recipe: Recipe) -> dict[str, Any]:
-    """All of a recipe that data, model and gradients depend on."""
-    facts = to_dict(recipe)
-    train = {key: facts["train"].get(key) for key in ("batch", "seed", "weight_decay", "clip_norm")}
-    kept = ("data", "input", "model", "tree", "evaluate", "engine", "import_from")
-    return {"train": train, **{key: facts[key] for key in kept if key in facts}}
 
 
 def _arguments(directory: RunDirectory, recipe: Recipe, problem: Supervised) -> dict[str, Any]:

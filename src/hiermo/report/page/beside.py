@@ -5,7 +5,7 @@ from typing import Any
 
 from hiermo.experiment import recipe_file
 from hiermo.experiment.store import StoredRun, flat, identity
-from hiermo.report.page.plain import text
+from hiermo.report.plain import text
 from hiermo.report.published import published
 from hiermo.report.summary import Series
 

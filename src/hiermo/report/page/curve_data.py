@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hiermo.experiment.store import PLACES, StoredRun
-from hiermo.report.page.plain import number, short, text
+from hiermo.report.plain import number, short, text
 
 LEAST = 8  # points of a run that are kept in any case
 AXES = {

@@ -7,8 +7,8 @@ import json
 from typing import Any
 
 from hiermo.experiment.store import Found, StoredRun, Unreadable, flat
-from hiermo.report.page.plain import text
 from hiermo.report.page.tunings import FoundTuning
+from hiermo.report.plain import text
 from hiermo.report.summary import Series, series_of
 
 FREE = ("data.partition.", "data.edges.", "model.weights", "model.skip")  # how data is dealt, where a model starts

@@ -10,8 +10,8 @@ from hiermo.experiment.store import StoredRun, Unreadable
 from hiermo.report.page.curve_data import falls
 from hiermo.report.page.experiments import Experiment
 from hiermo.report.page.heat import heat_maps
-from hiermo.report.page.plain import number, text
 from hiermo.report.page.tree_data import tree_of
+from hiermo.report.plain import number, text
 from hiermo.report.summary import Series
 from hiermo.tuning.hieropt import Periods
 

@@ -7,8 +7,8 @@ from typing import Any
 from hiermo.experiment.store import ASIDE, StoredRun, identity, varied
 from hiermo.report.page.curve_data import named
 from hiermo.report.page.experiments import Experiment
-from hiermo.report.page.plain import counted, number, short, text
 from hiermo.report.page.tunings import FoundTuning, bound_map, chosen, verified_cells
+from hiermo.report.plain import counted, number, short, text
 from hiermo.report.summary import short_names, short_value
 
 PERIODS = ("periods.tau", "periods.pi")

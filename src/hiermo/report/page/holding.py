@@ -12,7 +12,7 @@ from hiermo.core.errors import UserError
 from hiermo.data.heterogeneity import Across
 from hiermo.experiment.store import StoredRun
 from hiermo.report.holdings import CAPTION, Holdings
-from hiermo.report.page.plain import text
+from hiermo.report.plain import text
 from hiermo.topology.tree import Tree
 
 LARGEST = 20_000_000  # bytes of the file

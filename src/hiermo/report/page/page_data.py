@@ -16,10 +16,10 @@ from hiermo.report.page.curve_data import axes_of, columns, metrics_of, named, s
 from hiermo.report.page.experiments import Experiment, experiments, usable
 from hiermo.report.page.heat import heat_maps
 from hiermo.report.page.holding import holdings_of
-from hiermo.report.page.plain import number, short, text
 from hiermo.report.page.tree_data import tree_data, tree_of
 from hiermo.report.page.tunings import FoundTuning
 from hiermo.report.page.words import paragraph, states, states_in_words
+from hiermo.report.plain import number, short, text
 from hiermo.report.summary import Series, summarise
 from hiermo.report.table import FAIR
 

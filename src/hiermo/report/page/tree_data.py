@@ -11,7 +11,7 @@ from hiermo.core.errors import UserError, node_name
 from hiermo.experiment.faults import Faults
 from hiermo.experiment.store import StoredRun
 from hiermo.experiment.tables import TreeTable
-from hiermo.report.page.plain import number, short, text
+from hiermo.report.plain import number, short, text
 from hiermo.topology.tree import Tree
 
 MOST = 1_000_000  # nodes of a tree that is built for a page

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from hiermo.core.errors import UserError
 from hiermo.experiment import recipe_file
 from hiermo.experiment.store import Found
-from hiermo.report.page.plain import number
+from hiermo.report.plain import number
 
 LARGEST = 2_000_000  # bytes of a file that is one of ours; more is something else
 CELLS = 10_000

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from hiermo.experiment.store import StoredRun
-from hiermo.report.page.plain import counted, listed, number, text
+from hiermo.report.plain import counted, listed, number, text
 from hiermo.topology.tree import Tree
 
 STATES = ("finished", "running", "stopped", "failed", "new")
