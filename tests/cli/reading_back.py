@@ -114,7 +114,7 @@ def wandb_records(path: Path) -> Iterator[Any]:
             at += left
             continue
         _, size, kind = struct.unpack_from("<IHB", whole, at)
-        if not kind:
+        if not kind or at + 7 + size > len(whole):  # the end, or half of what is being written
             return
         parts += whole[at + 7 : at + 7 + size]
         at += 7 + size

@@ -98,7 +98,8 @@ def listing(folder: Path) -> dict[str, tuple[int, int]]:
     return {str(path): (path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(folder.rglob("*"))}
 
 
-def test_the_verb_reads_alone_and_ends_with_ctrl_c(store):
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_the_verb_reads_alone_and_ends_with_ctrl_c(store, sign):
     before = listing(store)
     words = [sys.executable, "-m", "hiermo", "watch", str(store), "--no-browser"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -109,8 +110,11 @@ def test_the_verb_reads_alone_and_ends_with_ctrl_c(store):
         answer = connection.getresponse()
         assert answer.status == 200 and answer.read()
         connection.close()
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=20)
+        process.send_signal(sign)
+        try:
+            _, err = process.communicate(timeout=20)
+        finally:
+            process.kill()
     assert process.returncode == 0 and "Traceback" not in err
     assert listing(store) == before
 

@@ -15,10 +15,15 @@ def watch(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
 ) -> None:
     """Show runs in the browser while they go on, on this machine alone; Ctrl-C ends it, and disturbs no run."""
+    import signal
+
+    from hiermo.cli.interrupt import SIGNALS
     from hiermo.cli.loading import loading
     from hiermo.report.page.live import LiveStore
     from hiermo.report.page.server import PageServer
 
+    for number in SIGNALS:  # a shell that starts it in the background would have Ctrl-C ignored
+        signal.signal(number, signal.default_int_handler)
     store = LiveStore(paths or [Path("runs")])
     with loading("reading the runs"):
         store.told()

@@ -25,7 +25,7 @@ def provenance(seed: int, gradients: str, threads: int, device: str) -> dict[str
     return {
         "started": now(),
         "hiermo": __version__,
-        "git": git_state(Path(__file__).parent),
+        "git": own_git_state(),
         "python": platform.python_version(),
         "libraries": {name: library_version(name) for name in LIBRARIES},
         "platform": platform.platform(),
@@ -64,11 +64,13 @@ def library_version(name: str) -> str | None:
 
 
 @cache
-def git_state(folder: Path) -> dict[str, Any] | None:
-    """The commit of a checkout that this package is run from, and whether it has changes; None for an installed one.
+def own_git_state() -> dict[str, Any] | None:
+    """As it is when first asked: that is the code that was loaded, and a sweep has hundreds of runs."""
+    return git_state(Path(__file__).parent)
 
-    As it is when first asked: that is the code that was loaded.
-    """
+
+def git_state(folder: Path) -> dict[str, Any] | None:
+    """The commit of a checkout that this package is run from, and whether it has changes; None for an installed one."""
 
     def git(*words: str) -> str:
         done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, timeout=10, check=True)
