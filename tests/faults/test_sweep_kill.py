@@ -15,7 +15,7 @@ import tomli_w
 from cli.tiny_recipe import tiny
 
 LONG = {
-    "train": {"iterations": 2400},
+    "train": {"iterations": 1200},
     "evaluate": {"every": 50},
     "engine": {"checkpoint_s": 0.05, "threads": 1},
 }
@@ -99,7 +99,7 @@ def test_the_same_command_goes_on_where_it_stopped(tmp_path, straight, sign):
 
 
 def test_a_process_that_dies_costs_its_run_and_no_other(tmp_path):
-    folder = prepared(tmp_path, "pooled", train={"iterations": 800})
+    folder = prepared(tmp_path, "pooled", train={"iterations": 300})
     process = start(folder, "--jobs", "2")
     wait_for(lambda: len(checkpoints(folder)) >= 2, process)
     workers_of(process)[0].kill()
@@ -110,7 +110,7 @@ def test_a_process_that_dies_costs_its_run_and_no_other(tmp_path):
     assert "its process was ended by SIGKILL; the memory may have run out" in broken["error"]
     assert broken["error"] in err
     again = ended(start(folder, "--retry"))
-    assert [run["iterations"] for run in again] == [800] * 4
+    assert [run["iterations"] for run in again] == [300] * 4
     assert [run["model_sha256"] for run in again if run["name"] != broken["name"]] == [
         run["model_sha256"] for run in runs if run["name"] != broken["name"]
     ]

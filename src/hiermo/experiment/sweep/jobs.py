@@ -11,7 +11,7 @@ from hiermo.experiment.memory import available_bytes
 from hiermo.experiment.recipe import Recipe, to_dict
 from hiermo.experiment.run_directory import RunDirectory
 
-AT_ONCE = 24  # runs that are computed together: more gain little, and a kill would cost more of them their last seconds
+AT_ONCE = 24  # runs that are computed together: more gain nothing (benchmarks/runs_at_once.py)
 SHARE = 0.7  # of the free memory
 
 
