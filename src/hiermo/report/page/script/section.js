@@ -210,7 +210,7 @@ function publishedPart(published) {
     `${row.measured >= row.published ? "+" : "−"}${Math.abs(row.measured - row.published).toFixed(2)}`,
     { text: row.differs || "nothing that the recipe says", is: "words" },
   ]);
-  return [table(`Test accuracy. Published: ${published.source}, the column that the recipe ${published.recipe} stands for.`, ["series", "published", "measured here", "difference (points)", "differs from that recipe in"], rows)];
+  return [table(`Measured: test accuracy. Published: ${published.source}, the column that the recipe ${published.recipe} stands for; it does not say whether it is of test or training data.`, ["series", "published", "measured here", "difference (points)", "differs from that recipe in"], rows)];
 }
 
 function stateCell(run) {
