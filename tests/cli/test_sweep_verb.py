@@ -4,6 +4,11 @@ import json
 
 import pytest
 
+from hiermo.experiment.interrupted import Interrupted
+from hiermo.experiment.sweep.folder import placed
+from hiermo.experiment.sweep.grid import cells, planned
+from hiermo.experiment.sweep.sweep import sweep
+
 MANY = ("-g", "algorithm.gamma=0.1,0.9", "--seeds", "0..2")
 
 
@@ -109,3 +114,12 @@ def test_refusals(hiermo, recipe):
     assert "periods.tau=7" in hiermo("sweep", recipe(), "-g", "periods.tau=7").error
     assert "there is no table 'nonsense'" in hiermo("sweep", recipe(), "-g", "nonsense.x=1").error
     assert "there is no recipe 'nowhere'" in hiermo("sweep", "nowhere").error
+
+
+def test_ctrl_c_is_heard_while_the_time_is_estimated(recipe, tmp_path):
+    _, runs = planned(str(recipe()), cells(["algorithm.gamma=0.1,0.9"]))
+    directories = placed(tmp_path / "s", runs)
+    pairs = [(directory, run.recipe) for directory, run in zip(directories, runs, strict=True)]
+    with pytest.raises(Interrupted):
+        next(sweep(pairs, stop=lambda: True))
+    assert not list((tmp_path / "s").glob("*/provenance.json"))

@@ -57,53 +57,66 @@ def sweep(
         yield now
         return
     with Workers() as workers:
-        first = workers.start(threads=1)
-        batched, run_bytes = _sorted(workers, first, todo)
+        at_most = processes_for(processes, len(todo), 0, todo[0][1].engine.device)
+        idle = [workers.start() for _ in range(at_most)]  # they load torch at the same time
+        scout = _Scout(workers, idle[0], stop)
+        batched, run_bytes = _sorted(scout, todo)
         now.processes = processes_for(processes, len(todo), run_bytes, todo[0][1].engine.device)
         jobs = jobs_of(todo, batched, now.processes)
         now.processes = min(now.processes, len(jobs))
-        threads = max(1, cores() // now.processes)
-        _estimate(workers, first, jobs)
+        _estimate(scout, jobs)
         jobs.sort(key=lambda job: -job.seconds)  # the longest first, so that none is left at the end
         now.jobs, now.batched = len(jobs), sum(len(job.recipes) for job in jobs if len(job.recipes) > 1)
         now.estimate_s = now.left_s = _span(jobs, now.processes)
         yield now
-        if threads > 1:
-            first.let_go()
-        yield from _Crew(workers, now, jobs, log, threads, stop).work(None if threads > 1 else first)
+        for worker in idle[now.processes :]:
+            worker.let_go()
+        crew = [scout.worker, *idle[1 : now.processes]]
+        yield from _Crew(workers, now, jobs, log, stop).work(crew)
 
 
-def _sorted(workers: Workers, first: WorkerProcess, todo: Runs) -> tuple[dict[Hashable, bool], int]:
+class _Scout:
+    """Asked about runs before they begin; where it dies of one, that is told when the run is tried."""
+
+    def __init__(self, workers: Workers, worker: WorkerProcess, stop: Callable[[], bool]) -> None:
+        self._workers, self.worker, self._stop = workers, worker, stop
+
+    def asked(self, **order: Any) -> dict[str, Any]:
+        self.worker.tell(**order)
+        while True:
+            if self._stop():
+                raise Interrupted
+            message = self._workers.next(TURN_S)
+            if message is None or message.worker is not self.worker:
+                continue
+            if message.facts is None:
+                self.worker = self._workers.start()
+                return {}
+            return message.facts
+
+
+def _sorted(scout: _Scout, todo: Runs) -> tuple[dict[Hashable, bool], int]:
     """Shape -> whether its runs are computed as one; and the memory that the hungriest run takes."""
     batched: dict[Hashable, bool] = {}
     most = 0
     for directory, recipe in todo:
         if (shape := shape_of(recipe)) not in batched:
-            first.tell(do="sort", run=str(directory.path.resolve()))
-            answer = _answer(workers)
+            answer = scout.asked(do="sort", run=str(directory.path.resolve()))
             batched[shape], most = bool(answer.get("batched")), max(most, int(answer.get("bytes", 0)))
     return batched, most
 
 
-def _estimate(workers: Workers, first: WorkerProcess, jobs: Sequence[Job]) -> None:
+def _estimate(scout: _Scout, jobs: Sequence[Job]) -> None:
     """Each kind of job is tried for a moment."""
     rates: dict[Hashable, float] = {}
     begun = monotonic()
     for job in jobs:
         kind = (shape_of(job.recipes[0]), job.recipes[0].tree, *sorted({r.algorithms[0].name for r in job.recipes}))
         if kind not in rates and monotonic() - begun < LOOKS_S:
-            first.tell(do="look", runs=[str(directory.path.resolve()) for directory in job.directories])
-            rates[kind] = float(_answer(workers).get("seconds", 0.0)) / job.iterations
+            answer = scout.asked(do="look", runs=[str(directory.path.resolve()) for directory in job.directories])
+            rates[kind] = float(answer.get("seconds", 0.0)) / job.iterations
         usual = sum(rates.values()) / len(rates)
         job.seconds = rates.get(kind, usual) * job.iterations
-
-
-def _answer(workers: Workers) -> dict[str, Any]:
-    while (message := workers.next(1.0)) is None:
-        pass
-    if message.facts is None:
-        raise RuntimeError(f"{message.worker.cause()}\n{message.worker.errors()}")
-    return message.facts
 
 
 def _span(jobs: Sequence[Job], processes: int) -> float:
@@ -118,10 +131,10 @@ class _Crew:
     """Hands out jobs and listens."""
 
     def __init__(
-        self, workers: Workers, now: Sweep, jobs: list[Job], log: Sequence[str], threads: int, stop: Callable[[], bool]
+        self, workers: Workers, now: Sweep, jobs: list[Job], log: Sequence[str], stop: Callable[[], bool]
     ) -> None:
         self._workers, self._now, self._jobs = workers, now, jobs
-        self._log, self._threads, self._stop = list(log), threads, stop
+        self._log, self._stop, self._threads = list(log), stop, max(1, cores() // now.processes)
         self._at: dict[WorkerProcess, Job] = {}
         self._idle: list[WorkerProcess] = []
         self._paths = {str(d.path.resolve()): str(d.path) for job in jobs for d in job.directories}
@@ -130,10 +143,8 @@ class _Crew:
         self._costs = {str(d.path): job.seconds / len(job.recipes) for job in jobs for d in job.directories}
         self._begun_s, self._before = monotonic(), dict[str, int]()
 
-    def work(self, first: WorkerProcess | None) -> Iterator[Sweep]:
-        self._idle = [] if first is None else [first]  # it has torch and data loaded
-        while len(self._idle) < self._now.processes:
-            self._idle.append(self._workers.start(self._threads))
+    def work(self, idle: Sequence[WorkerProcess]) -> Iterator[Sweep]:
+        self._idle = list(idle)
         stopping = False
         while self._jobs or self._at:
             if not stopping and self._stop():
@@ -157,7 +168,8 @@ class _Crew:
         for directory in job.directories:
             path = str(directory.path)
             self._now.running[path] = (0, self._lengths[path], None)
-        worker.tell(do="train", runs=[str(d.path.resolve()) for d in job.directories], log=self._log)
+        paths = [str(directory.path.resolve()) for directory in job.directories]
+        worker.tell(do="train", runs=paths, log=self._log, threads=self._threads)
 
     def _hear(self, message: Message) -> None:
         worker, facts = message
@@ -198,7 +210,7 @@ class _Crew:
                     directory.fail(worker.cause())
                     self._now.failed[str(directory.path)] = worker.cause()
         if self._jobs:
-            self._idle.append(self._workers.start(self._threads))
+            self._idle.append(self._workers.start())
 
     def _left_s(self) -> float:
         """What is left of the estimate, stretched or shortened as what is done was."""

@@ -5,7 +5,7 @@ nobody is left to tell it anything, it stops as on request: after a checkpoint.
 
     {"do": "sort", "run": PATH}            answered by {"batched": true, "bytes": 12345}
     {"do": "look", "runs": [PATH, ...]}    by {"seconds": 12.3}
-    {"do": "train", "runs": [PATH, ...], "log": [NAME, ...]}
+    {"do": "train", "runs": [PATH, ...], "log": [NAME, ...], "threads": 1}
         by {"run": PATH, "t": 20, "accuracy": 0.9}, and in the end of each {"run": PATH, "ended": "finished"} or
         {"run": PATH, "ended": "failed", "error": "..."}; when all are through, {"idle": "done"} or {"idle": "stopped"}
     {"do": "stop"}
@@ -23,6 +23,8 @@ from threading import Event, Thread
 from time import perf_counter, sleep
 import traceback
 from typing import IO, Any
+
+import torch
 
 from hiermo.core.errors import Diverged, HiermoError
 from hiermo.core.problem import computing
@@ -75,6 +77,7 @@ class Worker:
             elif order["do"] == "look":
                 self.say(seconds=self._look([Path(path) for path in order["runs"]]))
             else:
+                self._share(order["threads"])
                 self._train([Path(path) for path in order["runs"]], order["log"])
                 self.say(idle="stopped" if self._stop.is_set() else "done")
 
@@ -84,6 +87,12 @@ class Worker:
             self._tell.flush()
         except BrokenPipeError:  # nobody listens any more, which is no fault of the run
             self._stop.set()
+
+    def _share(self, threads: int) -> None:
+        """How many threads this process has; it changes no bit."""
+        if threads != torch.get_num_threads():
+            torch.set_num_threads(threads)
+            self._problems.clear()  # they were made for others
 
     # --- before the work
 

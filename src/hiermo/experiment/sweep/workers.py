@@ -25,7 +25,7 @@ class Message(NamedTuple):
 class WorkerProcess:
     """One of them. What it prints on standard error is kept, for when it dies."""
 
-    def __init__(self, heard: "SimpleQueue[Message]", threads: int) -> None:
+    def __init__(self, heard: "SimpleQueue[Message]") -> None:
         self._errors = TemporaryFile()  # noqa: SIM115 - as long as the process
         self.process = subprocess.Popen(
             [sys.executable, "-m", "hiermo.experiment.sweep.worker"],
@@ -33,7 +33,7 @@ class WorkerProcess:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             text=True,
-            env={**os.environ, "OMP_NUM_THREADS": str(threads)},
+            env={**os.environ, "OMP_NUM_THREADS": "1"},  # until it is told how many are its share
             start_new_session=True,  # Ctrl-C reaches the process that a person started, and that one alone
         )
         self._heard = heard
@@ -87,8 +87,8 @@ class Workers:
         self._heard: SimpleQueue[Message] = SimpleQueue()
         self.all: list[WorkerProcess] = []
 
-    def start(self, threads: int) -> WorkerProcess:
-        self.all.append(WorkerProcess(self._heard, threads))
+    def start(self) -> WorkerProcess:
+        self.all.append(WorkerProcess(self._heard))
         return self.all[-1]
 
     def next(self, timeout_s: float) -> Message | None:
