@@ -4,6 +4,7 @@ python benchmarks/runs_at_once.py
 """
 
 from statistics import median
+import sys
 from time import perf_counter
 
 import torch
@@ -37,12 +38,12 @@ def main() -> None:
         for count in COUNTS:
             found[count].append(seconds(problem, count))
     alone = median(found[1])
-    print("| runs at once | ms per run and iteration | as a share of one alone | spread |")  # noqa: T201
-    print("|---|---|---|---|")  # noqa: T201
+    lines = ["| runs at once | ms per run and iteration | as a share of one alone | spread |", "|---|---|---|---|"]
     for count, each in found.items():
         middle = median(each)
         spread = (max(each) - min(each)) / middle
-        print(f"| {count} | {1000 * middle:.3f} | {middle / alone:.2f} | {100 * spread:.0f} % |")  # noqa: T201
+        lines.append(f"| {count} | {1000 * middle:.3f} | {middle / alone:.2f} | {100 * spread:.0f} % |")
+    sys.stdout.write("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def report(
     from hiermo.core.errors import UserError
     from hiermo.core.files import write_text
     from hiermo.experiment.store import find_runs
-    from hiermo.report.page.experiments import experiments, usable
+    from hiermo.report.page.experiments import experiments
     from hiermo.report.page.html import report_page
     from hiermo.report.page.tunings import tunings_of
 
@@ -50,7 +50,7 @@ def report(
             raise UserError(f"{file}: name a file in a folder that exists")
     paths = stores or [Path("runs")]
     with loading("reading the runs") as status:
-        found = usable(find_runs(paths))
+        found = find_runs(paths)
         tunings = tunings_of(found)
         if not found.runs and not tunings:
             raise UserError(f"there is no run in {', '.join(map(str, paths))}; make one with `hiermo run quick/digits`")

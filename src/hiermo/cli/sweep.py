@@ -49,7 +49,7 @@ def sweep(
         _list(runs, folder, as_json)
         return
     directories = placed(folder, runs)
-    trained = list(zip(directories, (directory.recipe() for directory in directories), strict=True))
+    trained = [(directory, run.recipe) for directory, run in zip(directories, runs, strict=True)]
     now = _train(trained, folder, jobs, log or (), retry, Console(stderr=True))
     _show(directories, runs, folder, now, as_json)
 

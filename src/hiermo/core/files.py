@@ -1,9 +1,12 @@
 """Writing so that a kill at any moment leaves either the old file or the new one, never a half."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 import json
 import os
 from pathlib import Path
+import shutil
+import tempfile
 from typing import Any
 
 
@@ -19,6 +22,17 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         side.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+@contextmanager
+def made_aside(target: Path) -> Iterator[Path]:
+    """A folder beside the target, to be filled and renamed into its place; what is left of it goes."""
+    side = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    side.chmod(0o755)
+    try:
+        yield side
+    finally:
+        shutil.rmtree(side, ignore_errors=True)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -1,11 +1,12 @@
 """Recipes on disk: found by path or by the name of a shipped one, changed with `-s key=value`, read and written."""
 
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from dataclasses import is_dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 import tomllib
-from typing import Any
+from typing import Any, NamedTuple
 
 import tomli_w
 
@@ -38,16 +39,32 @@ def find(name: str) -> Path:
 
 def load(name: str, settings: Iterable[str] = (), seed: int | None = None, delays: str | None = None) -> Recipe:
     """Read, change, validate; errors name the file. `delays` goes before those of the recipe."""
+    return changed(name, settings, delays).recipe(() if seed is None else (f"train.seed={seed}",))
+
+
+class Changed(NamedTuple):
+    """What a recipe file says, with some keys changed; not yet checked."""
+
+    raw: dict[str, Any]
+    path: Path
+    folders: tuple[Path, ...]  # where it looks for files and code
+
+    def recipe(self, settings: Iterable[str] = ()) -> Recipe:
+        """With these keys changed as well, checked."""
+        raw = deepcopy(self.raw)
+        for setting in settings:
+            override(raw, setting, searched(raw, self.folders))
+        return checked(raw, self.path, self.path.stem, self.folders)
+
+
+def changed(name: str, settings: Iterable[str] = (), delays: str | None = None) -> Changed:
     path = find(name)
-    raw = read(path)
-    folders = (path.resolve().parent, Path.cwd())
+    raw, folders = read(path), (path.resolve().parent, Path.cwd())
     for setting in settings:
         override(raw, setting, searched(raw, folders))
-    if seed is not None:
-        override(raw, f"train.seed={seed}")
     if delays is not None:
         raw["delays"] = load_delays(delays).table
-    return checked(raw, path, path.stem, folders)
+    return Changed(raw, path, folders)
 
 
 def checked(
@@ -87,7 +104,7 @@ def override(raw: dict[str, Any], setting: str, search: tuple[Path, ...] = ()) -
     path = [part.strip() for part in key.split(".")]
     if not equals or not all(path):
         raise UserError(f"-s {setting}: write key=value, as in -s train.iterations=200")
-    value = _value(text.strip())
+    value = value_of(text.strip())
     if path[0] == "algorithm" and len(path) > 1:
         _override_algorithms(raw, path[1:], value, setting, search)
         return
@@ -140,7 +157,8 @@ def _options(table: dict[str, Any], search: tuple[Path, ...]) -> set[str] | None
     return {"name", "label", *options(kind)} if is_dataclass(kind) else None
 
 
-def _value(text: str) -> Any:
+def value_of(text: str) -> Any:
+    """As TOML says it, or else a text."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:

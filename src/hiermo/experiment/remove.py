@@ -14,10 +14,9 @@ from hiermo.core.errors import UserError
 from hiermo.core.files import sync_folder, write_json
 from hiermo.experiment import recipe_file
 from hiermo.experiment.recipe import FORMAT, TABLES
-from hiermo.experiment.run_directory import GROUP, RunDirectory, group_labels
+from hiermo.experiment.run_directory import GROUP, SWEEP, RunDirectory, group_labels
 from hiermo.experiment.stored_run import read_run
 
-SWEEP = "sweep.json"
 PICTURES = ("accuracy.png", "retimed.png")
 OF_A_RUN = (
     *("recipe.toml", "delays.csv", "delays.parquet", "provenance.json", "metrics.jsonl", "checkpoint.safetensors"),

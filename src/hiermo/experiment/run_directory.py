@@ -19,17 +19,19 @@ import os
 from pathlib import Path
 import shutil
 from stat import S_ISREG
-import tempfile
 from typing import Any
 
 from filelock import FileLock, Timeout
 
 from hiermo.core.errors import UserError
-from hiermo.core.files import sync_folder, write_json, write_text
+from hiermo.core.files import made_aside, sync_folder, write_json, write_text
+from hiermo.core.until import SIMULATED
 from hiermo.experiment import recipe_file
 from hiermo.experiment.recipe import FORMAT, Recipe
 
-GROUP = "runs.json"
+GROUP, SWEEP = "runs.json", "sweep.json"  # what makes a folder one of several runs
+# columns of the metrics file that say where a run stands
+PLACE = ("iteration", "cloud_round", "seconds", SIMULATED, "bytes")
 
 
 class Occupied(UserError):  # noqa: N818 - a fact about the directory
@@ -195,9 +197,7 @@ def create(out: Path, recipe: Recipe) -> list[RunDirectory]:
 
 def _place(out: Path, inside: dict[str, str], trace: Path | None, group: bool) -> None:
     """Made aside and renamed into place, so that a kill leaves all of it or nothing."""
-    side = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    side.chmod(0o755)
-    try:
+    with made_aside(out) as side:
         for label, text in inside.items():
             (side / label).mkdir(exist_ok=True)
             write_text(side / label / "recipe.toml", text)
@@ -212,8 +212,6 @@ def _place(out: Path, inside: dict[str, str], trace: Path | None, group: bool) -
         else:
             side.rename(out)
         sync_folder(out.parent)
-    finally:
-        shutil.rmtree(side, ignore_errors=True)
 
 
 def opened(path: Path) -> list[RunDirectory]:

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import warnings
 
 from hiermo.core.errors import UserError
-from hiermo.experiment.run_directory import GROUP, group_labels
-from hiermo.experiment.stored_run import ASIDE, PLACES, Condition, StoredRun, flat, identity, read_run, varied
+from hiermo.experiment.run_directory import GROUP, SWEEP, group_labels
+from hiermo.experiment.stored_run import ASIDE, Condition, StoredRun, flat, identity, read_run, varied
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 __all__ = [
     "ASIDE",
-    "PLACES",
     "Condition",
     "Found",
     "StoredRun",
@@ -35,7 +34,7 @@ __all__ = [
 
 DEEP = 8  # folders within folders that are looked into
 # what other verbs leave beside runs: a folder with one of these is no foreign one
-OURS = ("tuning.json", "pilot.json", "sweep.json", GROUP)
+OURS = ("tuning.json", "pilot.json", SWEEP, GROUP)
 NOT_OURS = ("mlruns",)  # what a tracker keeps beside runs: thousands of folders, none of them a run
 
 

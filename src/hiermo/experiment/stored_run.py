@@ -11,11 +11,10 @@ from hiermo.core.errors import UserError
 from hiermo.experiment import recipe_file
 from hiermo.experiment.provenance import is_alive
 from hiermo.experiment.recipe import FORMAT
-from hiermo.experiment.run_directory import RunDirectory
+from hiermo.experiment.run_directory import PLACE, RunDirectory
 
 Condition = Literal["finished", "running", "stopped", "failed", "new"]
 LARGEST_BYTES = 2**26  # of a recipe or a result: thousands of times the usual
-PLACES = ("iteration", "cloud_round", "seconds", "simulated_seconds", "bytes")
 
 NUMBER = (int, float)
 IN_RECIPE = {
@@ -26,9 +25,9 @@ IN_RECIPE = {
     "model.name": str,
     "train.seed": int,
 }
-IN_METRICS = dict.fromkeys((*PLACES, "accuracy", "loss"), NUMBER)
+IN_METRICS = dict.fromkeys((*PLACE, "accuracy", "loss"), NUMBER)
 IN_RESULT = {
-    **dict.fromkeys(("iterations", "cloud_rounds", *PLACES[2:], "accuracy", "loss", "parameters"), NUMBER),
+    **dict.fromkeys(("iterations", "cloud_rounds", *PLACE[2:], "accuracy", "loss", "parameters"), NUMBER),
     **dict.fromkeys(("model_sha256", "delays", "finished", "stopped_by"), str),
 }
 
@@ -86,7 +85,7 @@ class StoredRun:
         """The run in one line of a table."""
         last = self.evaluations[-1] if self.evaluations else {}
         ended = self.result or {}
-        measured = {k: v for k, v in last.items() if k not in PLACES and not isinstance(v, (list, dict))}
+        measured = {k: v for k, v in last.items() if k not in PLACE and not isinstance(v, (list, dict))}
         told = {
             "run": str(self.path),
             "name": self.keys.get("name"),

@@ -26,7 +26,7 @@ from hiermo.experiment import checkpoint
 from hiermo.experiment.assemble import tensors
 from hiermo.experiment.provenance import now, provenance
 from hiermo.experiment.recipe import FORMAT, Recipe
-from hiermo.experiment.run_directory import Metrics, RunDirectory
+from hiermo.experiment.run_directory import PLACE, Metrics, RunDirectory
 from hiermo.experiment.timing import clock_of, cloud_rounds, delays_of, elapsed_at, iterations_done, size_facts
 from hiermo.problems.supervised import Supervised
 
@@ -43,8 +43,6 @@ COLUMNS = {
 }
 # of the classes of the test set, of the workers on their own samples, of the edges on those of their workers
 GROUPED = {"per": "a list with one for each", "worst": "the worst", "spread": "standard deviation over every"}
-
-PLACE = ("iteration", "cloud_round", "seconds", SIMULATED, "bytes")
 
 
 class Progress(NamedTuple):

@@ -16,7 +16,7 @@ from hiermo.experiment.extend import extend
 from hiermo.experiment.recipe import parse
 from hiermo.experiment.run_directory import create
 from hiermo.experiment.trackers import TRACKERS, usable
-from hiermo.experiment.trackers.plain import LONGEST_LIST, LONGEST_TEXT, flat, numbers
+from hiermo.experiment.trackers.plain import LONGEST_LIST, LONGEST_TEXT, numbers, scalars
 from hiermo.experiment.trackers.tracker import Point, TrackedRun, Tracker
 from hiermo.experiment.trackers.tracking import tracking
 from hiermo.experiment.train import Interrupted, train
@@ -281,6 +281,6 @@ def test_without_an_account_nobody_is_asked(monkeypatch, tmp_path):
 def test_what_is_too_long():
     line = {"loss": 0.5, "loss_per_worker": [0.1] * (LONGEST_LIST + 1), "loss_per_edge": [0.1] * LONGEST_LIST}
     assert len(numbers(line)) == 1 + LONGEST_LIST
-    text = flat({"tree": {"groups": [list(range(1000))]}})["tree.groups"]
+    text = scalars({"tree": {"groups": [list(range(1000))]}})["tree.groups"]
     assert len(text) == LONGEST_TEXT and text.endswith("...")
-    assert flat({"a": None, "b": True, "c": {"d": [1, "x"]}}) == {"b": True, "c.d": '[1, "x"]'}
+    assert scalars({"a": None, "b": True, "c": {"d": [1, "x"]}}) == {"b": True, "c.d": '[1, "x"]'}

@@ -5,28 +5,24 @@ It is a group as well, so that every verb that takes the runs of one command tak
 
 from collections.abc import Sequence
 from pathlib import Path
-import shutil
-import tempfile
 
 from hiermo.core.errors import UserError
-from hiermo.core.files import sync_folder, write_json
+from hiermo.core.files import made_aside, sync_folder, write_json
 from hiermo.experiment.recipe import FORMAT
-from hiermo.experiment.run_directory import GROUP, RunDirectory, create
-from hiermo.experiment.sweep.grid import Planned, fingerprint_of_all
-
-SWEEP = "sweep.json"
+from hiermo.experiment.run_directory import GROUP, SWEEP, RunDirectory, create
+from hiermo.experiment.sweep.grid import Planned, fingerprint
 
 
 def usual_folder(name: str, runs: Sequence[Planned]) -> Path:
     """The same for the same command, so that it goes on where it stopped."""
-    return Path("runs") / f"{name}-sweep-{fingerprint_of_all(runs)[:8]}"
+    return Path("runs") / f"{name}-sweep-{fingerprint(runs)[:8]}"
 
 
 def placed(folder: Path, runs: Sequence[Planned]) -> list[RunDirectory]:
     """The directories of the runs, made all at once or found as they are; refuses a folder of something else."""
     if (folder / SWEEP).is_file():
         known = RunDirectory(folder).read_json(folder / SWEEP)
-        if known.get("of") != fingerprint_of_all(runs):
+        if known.get("of") != fingerprint(runs):
             raise UserError(f"{folder} holds another sweep: its own command goes on with it; else choose another --out")
         for run in runs:
             if not (folder / run.name / "recipe.toml").is_file():  # it was removed
@@ -44,17 +40,13 @@ def placed(folder: Path, runs: Sequence[Planned]) -> list[RunDirectory]:
 
 def _make(folder: Path, runs: Sequence[Planned]) -> None:
     """Made aside and renamed into place, so that a kill leaves all of it or nothing."""
-    side = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    side.chmod(0o755)
-    try:
+    with made_aside(folder) as side:
         for run in runs:
             create(side / run.name, run.recipe)
-        about = {"of": fingerprint_of_all(runs), "runs": {run.name: run.settings for run in runs}}
+        about = {"of": fingerprint(runs), "runs": {run.name: run.settings for run in runs}}
         write_json(side / SWEEP, {"format": FORMAT, **about})
         write_json(side / GROUP, {"format": FORMAT, "runs": [run.name for run in runs]})
         if folder.exists():
             folder.rmdir()  # it is empty
         side.rename(folder)
         sync_folder(folder.parent)
-    finally:
-        shutil.rmtree(side, ignore_errors=True)

@@ -1,22 +1,19 @@
 """From one recipe and lists of values to the recipes of single runs."""
 
+from collections import Counter
 from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import product
 import json
-from pathlib import Path
 import re
-import tomllib
 from typing import Any
 
 import tomli_w
 
-from hiermo.clock.delays import load_delays
 from hiermo.core.errors import UserError
 from hiermo.experiment import recipe_file
-from hiermo.experiment.recipe import Recipe, searched, to_dict
+from hiermo.experiment.recipe import Recipe, to_dict
 
 SHOWN = 5  # faults of cells that are told; there may be hundreds
 LONGEST = 120  # letters of a folder's name
@@ -33,6 +30,7 @@ class Planned:
     name: str  # of its folder
     settings: dict[str, str]
     recipe: Recipe  # with one algorithm
+    of: str  # a fingerprint: the same for two runs that would train the same and keep the same
 
 
 def axis(text: str, option: str = "-g") -> list[Setting]:
@@ -101,27 +99,21 @@ def planned(
 
     Runs that come out alike are one: a key that an algorithm does not have makes no difference to it.
     """
-    path = recipe_file.find(name)
-    raw, folders = recipe_file.read(path), (path.resolve().parent, Path.cwd())
-    for setting in settings:
-        recipe_file.override(raw, setting, searched(raw, folders))
-    if delays is not None:
-        raw["delays"] = load_delays(delays).table
+    changed = recipe_file.changed(name, settings, delays)
     found: dict[str, Planned] = {}
     faults: dict[str, list[Cell]] = {}  # what is wrong, and with which combinations
     for cell in chosen:
-        own = deepcopy(raw)
         try:
-            for key, value in cell:
-                recipe_file.override(own, f"{key}={value}", searched(own, folders))
-            whole = recipe_file.checked(own, path, path.stem, folders)
+            whole = changed.recipe(f"{key}={value}" for key, value in cell)
         except UserError as error:
             faults.setdefault(str(error), []).append(cell)
             continue
         for part in whole.algorithms:
             run = whole.single(part)
-            said = {key: value for key, value in cell if _matters(key, to_dict(run), value, part.label)}
-            found.setdefault(fingerprint(run), Planned("", said, run))
+            facts = to_dict(run)
+            said = {key: value for key, value in cell if _matters(key, facts["algorithm"])}
+            of = sha256(tomli_w.dumps(facts).encode()).hexdigest()
+            found.setdefault(of, Planned("", said, run, of))
     if faults:
         told = [f"{what}{_where(wrong, len(chosen))}" for what, wrong in list(faults.items())[:SHOWN]]
         raise UserError("\n".join([*told, *([f"and {len(faults) - SHOWN} more"] if len(faults) > SHOWN else [])]))
@@ -136,13 +128,13 @@ def _where(wrong: Sequence[Cell], tried: int) -> str:
     return f" (with {' '.join(f'{key}={value}' for key, value in wrong[0])}{more})"
 
 
-def _matters(key: str, recipe: dict[str, Any], value: str, label: str) -> bool:
+def _matters(key: str, algorithm: dict[str, Any]) -> bool:
     """Whether a setting of an algorithm reached this one."""
     first, _, rest = key.partition(".")
     if first != "algorithm" or not rest:
         return True
     *of, option = rest.split(".")
-    return option in recipe["algorithm"] and (not of or ".".join(of) in (label, recipe["algorithm"]["name"]))
+    return option in algorithm and (not of or ".".join(of) in (algorithm["label"], algorithm["name"]))
 
 
 def _names(runs: Sequence[Planned]) -> list[str]:
@@ -152,26 +144,19 @@ def _names(runs: Sequence[Planned]) -> list[str]:
         (part,) = run.recipe.algorithms
         words = [f"{key.rpartition('.')[2]}={_bare(value)}" for key, value in run.settings.items()]
         name = SAFE.sub("_", ",".join([part.label, *words])).strip(".")
-        names.append(name if 0 < len(name) <= LONGEST else f"{name[: LONGEST - 9]}-{fingerprint(run.recipe)[:8]}")
-    counts = {name.lower(): [n.lower() for n in names].count(name.lower()) for name in names}
+        names.append(name)
+    alike = Counter(name.lower() for name in names)  # some file systems take them for the same
     return [
-        name if counts[name.lower()] == 1 else f"{name[: LONGEST - 9]}-{fingerprint(run.recipe)[:8]}"
+        name if alike[name.lower()] == 1 and 0 < len(name) <= LONGEST else f"{name[: LONGEST - 9]}-{run.of[:8]}"
         for name, run in zip(names, runs, strict=True)
     ]
 
 
 def _bare(value: str) -> str:
-    try:
-        found = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        return value
+    found = recipe_file.value_of(value)
     return found if isinstance(found, str) else value
 
 
-def fingerprint(recipe: Recipe) -> str:
-    """The same for two runs that would train the same and keep the same."""
-    return sha256(tomli_w.dumps(to_dict(recipe)).encode()).hexdigest()
-
-
-def fingerprint_of_all(runs: Sequence[Planned]) -> str:
-    return sha256(json.dumps(sorted(fingerprint(run.recipe) for run in runs)).encode()).hexdigest()
+def fingerprint(runs: Sequence[Planned]) -> str:
+    """Of a whole sweep."""
+    return sha256(json.dumps(sorted(run.of for run in runs)).encode()).hexdigest()

@@ -118,7 +118,7 @@ class Worker:
         tau = jobs[0][1].placed(jobs[0][1].algorithms[0])[1][0]
         state, marks = None, list[float]()
         try:
-            for count, (_, state) in enumerate(run_many([_arguments(*job) for job in jobs]), start=1):  # noqa: B007
+            for count, (_, state) in enumerate(run_many([_arguments(*job) for job in jobs]), start=1):  # noqa: B007 - the last one is judged
                 if count % len(jobs) == 0:  # all have made their steps; the first ones warm up
                     marks.append(perf_counter())
                     if marks[-1] - marks[0] > LOOK_S:

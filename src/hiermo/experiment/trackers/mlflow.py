@@ -8,7 +8,7 @@ from typing import Any
 from filelock import FileLock
 
 from hiermo.core.errors import UserError
-from hiermo.experiment.trackers.plain import flat
+from hiermo.experiment.trackers.plain import scalars
 from hiermo.experiment.trackers.tracker import Point, Status, TrackedRun, Tracker
 
 # unless the user says otherwise
@@ -59,7 +59,7 @@ class MLflow(Tracker):
     def close(self, status: Status, result: dict[str, Any]) -> None:
         from mlflow.entities import RunTag
 
-        tags = [RunTag(f"result.{name}", str(value)) for name, value in flat(result).items()]
+        tags = [RunTag(f"result.{name}", str(value)) for name, value in scalars(result).items()]
         for k in range(0, len(tags), MOST_SETTINGS):
             self._client.log_batch(self._run, tags=tags[k : k + MOST_SETTINGS])
         self._client.set_terminated(self._run, status=STATUS[status])

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 import json
 from typing import Any
 
+from hiermo.experiment.stored_run import flat
+
 Scalar = str | int | float | bool
 
 LONGEST_TEXT = 500  # what every MLflow server takes; a tree of a million workers is in the run's recipe.toml
@@ -12,21 +14,19 @@ LONGEST_TEXT = 500  # what every MLflow server takes; a tree of a million worker
 LONGEST_LIST = 20
 
 
-def flat(table: Mapping[str, Any], above: str = "") -> dict[str, Scalar]:
+def scalars(table: dict[str, Any]) -> dict[str, Scalar]:
     """Tables by dotted keys; lists as JSON.
 
-    >>> flat({"periods": {"tau": 10, "pi": 2}, "tree": {"groups": [[0, 1], [2]]}})
+    >>> scalars({"periods": {"tau": 10, "pi": 2}, "tree": {"groups": [[0, 1], [2]]}})
     {'periods.tau': 10, 'periods.pi': 2, 'tree.groups': '[[0, 1], [2]]'}
     """
-    found: dict[str, Scalar] = {}
-    for key, value in table.items():
-        if isinstance(value, Mapping):
-            found |= flat(value, f"{above}{key}.")
-        elif isinstance(value, (bool, int, float)):
-            found[above + key] = value
-        elif value is not None:
-            found[above + key] = _short(value if isinstance(value, str) else json.dumps(value, default=str))
-    return found
+    return {key: _scalar(value) for key, value in flat(table).items() if value is not None}
+
+
+def _scalar(value: Any) -> Scalar:
+    if isinstance(value, (bool, int, float)):
+        return value
+    return _short(value if isinstance(value, str) else json.dumps(value, default=str))
 
 
 def _short(text: str) -> str:

@@ -13,7 +13,7 @@ from hiermo.core.files import write_json
 from hiermo.experiment.recipe import FORMAT, Recipe, to_dict
 from hiermo.experiment.run_directory import RunDirectory
 from hiermo.experiment.trackers import usable
-from hiermo.experiment.trackers.plain import flat, numbers
+from hiermo.experiment.trackers.plain import numbers, scalars
 from hiermo.experiment.trackers.tracker import Point, Status, TrackedRun, Tracker
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Tracking:
     def _run(self) -> TrackedRun:
         path, (part,) = self._directory.path.resolve(), self._recipe.algorithms
         folder = path.parent.name if path.name == part.label else path.name
-        settings = flat({k: v for k, v in to_dict(self._recipe).items() if k not in ("format", "description")})
+        settings = scalars({k: v for k, v in to_dict(self._recipe).items() if k not in ("format", "description")})
         return TrackedRun(path, self._id(), f"{folder}/{part.label}", self._recipe.name, settings)
 
     def _id(self) -> str:

@@ -6,7 +6,7 @@ import shutil
 from typing import Any
 
 from hiermo.core.errors import UserError
-from hiermo.experiment.trackers.plain import flat
+from hiermo.experiment.trackers.plain import scalars
 from hiermo.experiment.trackers.tracker import Point, Status, TrackedRun, Tracker
 
 PROJECT = "hiermo"
@@ -80,7 +80,7 @@ class Wandb(Tracker):
         self._run.log(row, step=point.cloud_round, commit=True)
 
     def close(self, status: Status, result: dict[str, Any]) -> None:
-        self._run.summary.update({f"result.{name}": value for name, value in flat(result).items()})
+        self._run.summary.update({f"result.{name}": value for name, value in scalars(result).items()})
         self._run.summary["status"] = status
         self._run.finish(exit_code=0 if status == "finished" else 1)
 

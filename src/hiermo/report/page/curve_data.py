@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from hiermo.experiment.store import PLACES, StoredRun
+from hiermo.experiment.run_directory import PLACE
+from hiermo.experiment.store import StoredRun
 from hiermo.report.plain import number, short, text
 
 LEAST = 8  # points of a run that are kept in any case
@@ -35,7 +36,7 @@ def metrics_of(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
         for run in runs
         for line in run.evaluations[-1:]
         for name, value in line.items()
-        if name not in PLACES and number(value) is not None
+        if name not in PLACE and number(value) is not None
     )
     ordered = sorted(names, key=lambda name: (name != "accuracy", "accuracy" not in name))[:MOST_METRICS]
     return [{"key": name, "label": named(name), "share": "accuracy" in name, "falls": falls(name)} for name in ordered]

@@ -1,12 +1,12 @@
 """Runs that can be compared: on the same data, model and tree. Curves of others mean nothing side by side."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 import json
 from typing import Any
 
-from hiermo.experiment.store import Found, StoredRun, Unreadable, flat
+from hiermo.experiment.store import StoredRun, flat
 from hiermo.report.page.tunings import FoundTuning
 from hiermo.report.plain import text
 from hiermo.report.summary import Series, series_of
@@ -65,32 +65,3 @@ def compared_by(recipe: dict[str, Any]) -> str:
         if not key.startswith(FREE) and key not in PLACED
     }
     return json.dumps(own, sort_keys=True, default=str)
-
-
-def usable(found: Found) -> Found:
-    """Without the runs whose files have values of the wrong kind where the page needs them; those are named."""
-    runs, unreadable = [], list(found.unreadable)
-    for run in found.runs:
-        if wrong := _wrong(run):
-            unreadable.append(Unreadable(run.path, wrong))
-        else:
-            runs.append(run)
-    return Found(runs, unreadable, found.tuned)
-
-
-def _wrong(run: StoredRun) -> str | None:
-    try:
-        shapes: Iterable[tuple[Any, Any, str]] = (
-            (run.seed, int, "train.seed"),
-            (run.condition, str, "provenance.json"),
-            (run.date, str | None, "a date"),
-            (run.starts, list, "provenance.json"),
-        )
-        for value, kind, name in shapes:
-            if not isinstance(value, kind):
-                return f"damaged: {name} is not what it should be"
-        if not all(isinstance(start, dict) for start in run.starts):
-            return "damaged: provenance.json is not what it should be"
-    except (TypeError, ValueError, AttributeError, KeyError, ArithmeticError) as error:
-        return f"damaged: {text(error, 120)}"
-    return None

@@ -63,7 +63,7 @@ class LiveStore:
         self._tunings = {path: self._tuning(path) for path in found.tuned}
         seen = (
             [(path, marks) for path, (marks, _) in (*self._runs.items(), *self._tunings.items())],
-            [_condition(run) for run in found.runs],  # a process may end without writing a word
+            [run.condition for run in found.runs],  # a process may end without writing a word
             found.unreadable,
         )
         if self._told is not None and seen == self._seen:
@@ -92,13 +92,6 @@ class LiveStore:
         marks = _marks(path, TUNED)
         known = self._tunings.get(path)
         return known if known is not None and known[0] == marks else (marks, read_tuning(path))
-
-
-def _condition(run: StoredRun) -> str:
-    try:
-        return str(run.condition)
-    except (AttributeError, TypeError, KeyError):
-        return "damaged"
 
 
 def _marks(path: Path, names: Sequence[str]) -> Marks:

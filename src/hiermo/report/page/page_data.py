@@ -13,7 +13,7 @@ from hiermo.experiment.store import Found, StoredRun
 from hiermo.report.page.beside import beside_published
 from hiermo.report.page.citing import bibtex_of
 from hiermo.report.page.curve_data import axes_of, columns, metrics_of, named, stride_of
-from hiermo.report.page.experiments import Experiment, experiments, usable
+from hiermo.report.page.experiments import Experiment, experiments
 from hiermo.report.page.heat import heat_maps
 from hiermo.report.page.holding import holdings_of
 from hiermo.report.page.tree_data import tree_data, tree_of
@@ -41,7 +41,7 @@ def page_data(
     points: int = POINTS,
 ) -> dict[str, Any]:
     """What `page.js` reads."""
-    runs, unreadable, _ = usable(found)
+    runs, unreadable = found.runs, found.unreadable
     groups = experiments(runs, tunings)
     entries, others = bibtex_of(runs)
     room = Room(points)
