@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 import json
+import os
 from pathlib import Path
 import struct
 import time
@@ -17,6 +18,14 @@ class ReadBack(NamedTuple):
     settings: dict[str, Any]
     result: dict[str, Any]
     status: str
+
+
+def keep_offline(monkeypatch: MonkeyPatch) -> None:
+    """No server, no account."""
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    for name in list(os.environ):
+        if name.startswith("MLFLOW_") or name in ("WANDB_PROJECT", "WANDB_RUN_GROUP"):
+            monkeypatch.delenv(name)
 
 
 def expected(run: Path) -> Points:

@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from cli.reading_back import READERS, assert_each_point_once
+from cli.reading_back import READERS, assert_each_point_once, keep_offline
 
 NAMES = tuple(READERS)
 ALL = [word for name in NAMES for word in ("--log", name)]
@@ -22,10 +22,7 @@ ALL = [word for name in NAMES for word in ("--log", name)]
 
 @pytest.fixture(autouse=True)
 def here(monkeypatch):
-    monkeypatch.setenv("WANDB_MODE", "offline")
-    for name in list(os.environ):
-        if name.startswith("MLFLOW_") or name in ("WANDB_PROJECT", "WANDB_RUN_GROUP"):
-            monkeypatch.delenv(name)
+    keep_offline(monkeypatch)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ holdings.json           how many samples of each class every worker holds
 result.json             written last: a directory that has it is finished
 failed.json             in its place where the run broke: why
 lock                    held by the process that trains
+trackers.json           the run's id for trackers, where --log was given; tensorboard/ and wandb/ are what they wrote
 """
 
 from collections.abc import Iterable, Iterator

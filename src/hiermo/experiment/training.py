@@ -70,11 +70,10 @@ class Training:
         self._model = model_size(problem, recipe.train.seed)
         self._last = cloud_rounds(recipe, self._part, self._model)
         self._due = evaluated_rounds(recipe.evaluate.every, self._last)
-        self._inside = ExitStack()
 
     def __enter__(self) -> Self:
-        self._inside.enter_context(self.directory.locked())
-        with self._inside.pop_all() as inside:  # what fails here gives the directory back
+        with ExitStack() as inside:  # what fails here gives the directory back
+            inside.enter_context(self.directory.locked())
             self._begin(inside)
             self._inside = inside.pop_all()
         return self

@@ -8,7 +8,7 @@ import sys
 import pytest
 from safetensors.numpy import load_file
 
-from cli.reading_back import READERS, assert_each_point_once
+from cli.reading_back import READERS, assert_each_point_once, keep_offline
 from cli.tiny_recipe import tiny
 from hiermo.core.errors import Diverged, UserError
 from hiermo.experiment.assemble import problem_of
@@ -27,11 +27,7 @@ RECIPE = parse(tiny(name="small", evaluate={"per": ["class"]}))
 
 @pytest.fixture(autouse=True)
 def here(monkeypatch):
-    """No server, no account."""
-    monkeypatch.setenv("WANDB_MODE", "offline")
-    for name in list(os.environ):
-        if name.startswith("MLFLOW_") or name in ("WANDB_PROJECT", "WANDB_RUN_GROUP"):
-            monkeypatch.delenv(name)
+    keep_offline(monkeypatch)
 
 
 @pytest.fixture(params=NAMES)
