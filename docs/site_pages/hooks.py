@@ -16,13 +16,14 @@ def on_config(config: Any) -> Any:
 
 
 def _unfolded(entry: Any) -> Any:
-    """`folder/` as its README.md and the pages that this links to, in its order."""
+    """`folder/` as its README.md or index.md and the pages that this links to, in its order."""
     if isinstance(entry, str):
         if not entry.endswith("/"):
             return entry
-        index = (DOCS / entry / "README.md").read_text(encoding="utf-8")
+        first = next(name for name in ("README.md", "index.md") if (DOCS / entry / name).is_file())
+        index = (DOCS / entry / first).read_text(encoding="utf-8")
         pages = dict.fromkeys(target for _, target, _ in LINK.findall(index) if re.fullmatch(r"[\w-]+\.md", target))
-        return [f"{entry}README.md", *(entry + page for page in pages)]
+        return [f"{entry}{first}", *(entry + page for page in pages)]
     if isinstance(entry, list):
         return [_unfolded(each) for each in entry]
     return {title: _unfolded(below) for title, below in entry.items()}

@@ -44,17 +44,20 @@ algorithm = "HierMo"
 | `format` | `1` | version of this format |
 | `name` | text | begins the name of the run directory; else the name of the file |
 | `description` | text | for people |
+| `extends` | text | another recipe, shipped or a file, of which this one says only what differs |
 | `import_from` | list of paths | folders in which import paths (`my_file:Net`) are looked for too |
+
+Of the recipe that is extended, tables are taken over key by key; a list, a `[tree]`, or a table that names another kind
+of model or partition takes the place of the one before. A file beside this one goes before a shipped recipe.
 """
 DATA = """## data
 
 `source` names the data set, `partition` the rule by which it is divided among the workers ("iid" where it is left out),
 and `edges` a rule that divides it among the edges first. `data = "mnist"` is short for `data = { source = "mnist" }`; a
 rule without options is its name, one with options a table with its name as `kind`. [How data is divided](non-iid.md),
-[your own data](own-data.md).
-
-### Sources
+[your own data](own-data.md). And:
 """
+SOURCE = "### Sources\n"
 PARTITION = "### Rules of `data.partition` and `data.edges`\n"
 MODEL = """## model
 
@@ -126,6 +129,8 @@ def recipe_page() -> str:
     parts = [
         HEAD,
         DATA,
+        *_table(tables.DataTable, "data"),
+        SOURCE,
         *_registry(SOURCES),
         PARTITION,
         *_registry(PARTITIONS),

@@ -31,6 +31,7 @@ NOT_RUN = {
     r"watch\b": "serves a page until it is stopped; tests/cli/test_watch_verb.py",
     r"measure .*--(serve|peer)": "needs two machines; tests/cli/test_measure_verb.py runs both ends",
     r"tune .*--verify": "trains at a whole grid; tests/cli/test_tune_verb.py does so on a small one",
+    r"reproduce (?!--list)": "minutes to hours; tests/recipes/test_studies.py makes each of them small",
     r"run .*\bpaper/": "hours; tests/recipes/test_shipped_recipes.py trains each for a moment",
 }
 MAKES = ("init", "--out", "--to")  # the word after these is a file that the line writes

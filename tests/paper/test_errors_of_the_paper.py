@@ -222,9 +222,9 @@ def test_what_the_text_says_of_the_table(better, worse, not_in):
     ("source", "numbers"),
     [
         ("theory.md", "2.0000 10.0000 0.0602 7.25e-07 1.71 2.31 0.00845 0.00387 16.03 22.28"),
-        ("reproduction/convex-mnist.md", "85.97 85.85 84.07"),
+        ("reproduction/linear-mnist.md", "85.97 85.85 84.07"),
         ("reproduction/hieropt.md", "72"),
-        ("reproduction/time-to-accuracy.md", "8757"),
+        ("reproduction/time-to-accuracy-1.md", "8757"),
     ],
 )
 def test_what_was_measured_elsewhere_is_quoted_right(source, numbers):

@@ -14,6 +14,8 @@ from hiermo.experiment.recipe import parse
 from hiermo.experiment.run_directory import create
 from hiermo.experiment.timing import is_ordered_by_time
 from hiermo.experiment.train import train
+from hiermo.report.published import published
+from hiermo.reproduction.study import studies
 
 NAMES = list(recipe_file.shipped())
 
@@ -28,9 +30,11 @@ def marked(name):
 
 
 def test_the_shipped_recipes():
-    deep = ["cnn-cifar10", "cnn-uci-har", "linear-mnist", "logistic-mnist", "resnet18-tiny-imagenet", "vgg16-cifar10"]
-    paper = sorted([*deep, "hieropt-cnn", "hieropt-logistic", "time-to-accuracy-1", "time-to-accuracy-2"])
-    assert [*(f"paper/{name}" for name in paper), "quick/digits", "quick/time-to-accuracy"] == NAMES
+    columns = {column.recipe for column in published()}
+    assert columns <= {name for name in NAMES if name.startswith("paper/")}
+    assert {"quick/digits", "quick/time-to-accuracy"} <= set(NAMES)
+    studied = {study.recipe for study in studies().values()}  # those are trained in test_studies.py
+    assert set(NAMES) - studied == {"quick/digits", "paper/hieropt-logistic", "paper/hieropt-cifar10"}
     assert all(recipe_file.load(name).description for name in NAMES)
 
 

@@ -24,6 +24,7 @@ from hiermo.cli.list import list_things
 from hiermo.cli.ls import ls
 from hiermo.cli.measure import measure
 from hiermo.cli.report import report
+from hiermo.cli.reproduce import reproduce
 from hiermo.cli.resume import resume
 from hiermo.cli.retime import retime
 from hiermo.cli.rm import rm
@@ -95,6 +96,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "retime": retime,
     "forecast": forecast,
     "tune": tune,
+    "reproduce": reproduce,
     "export": export,
     "init": init,
     "list": list_things,

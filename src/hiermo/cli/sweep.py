@@ -1,7 +1,7 @@
 """`hiermo sweep`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -36,10 +36,10 @@ def sweep(
     as_json: AsJson = False,
 ) -> None:
     """Train a recipe with lists of values and seeds, on all cores; the same command goes on where it stopped."""
-    from rich.console import Console
-
+    from hiermo.cli.sweep_progress import shown
     from hiermo.experiment.sweep.folder import placed, usual_folder
     from hiermo.experiment.sweep.grid import cells, planned
+    from hiermo.experiment.sweep.sweep import sweep as swept
     from hiermo.experiment.trackers import usable
 
     usable(log or ())
@@ -50,51 +50,8 @@ def sweep(
         return
     directories = placed(folder, runs)
     trained = [(directory, run.recipe) for directory, run in zip(directories, runs, strict=True)]
-    now = _train(trained, folder, jobs, log or (), retry, Console(stderr=True))
+    now = shown(lambda stop: swept(trained, processes=jobs, log=log or (), retry=retry, stop=stop))
     _show(directories, runs, folder, now, as_json)
-
-
-def _train(runs: Any, folder: Path, jobs: int | None, log: Any, retry: bool, console: Any) -> "Sweep":
-    from rich.live import Live
-
-    from hiermo.cli.interrupt import stop_on_signal
-    from hiermo.cli.loading import loading
-    from hiermo.cli.sweep_display import display
-    from hiermo.experiment.interrupted import Interrupted
-    from hiermo.experiment.sweep.sweep import sweep as swept
-
-    with stop_on_signal() as stop:
-        states = swept(runs, processes=jobs, log=log, retry=retry, stop=stop)
-        with loading("loading torch and the data, and trying each kind of run for a moment"):
-            now = next(states)
-        console.print(_begins(now), highlight=False)
-        told = set(now.failed)
-        try:
-            with Live(display(now), console=console, transient=True, refresh_per_second=4) as live:
-                for now in states:
-                    for path in now.failed.keys() - told:
-                        live.console.print(f"failed: {path}: {now.failed[path]}", markup=False, soft_wrap=True)
-                    told |= now.failed.keys()
-                    live.update(display(now))
-        except Interrupted:
-            done = len(now.finished) + len(now.failed)
-            typer.echo(f"interrupted after {done} of {now.total} runs; the same command goes on from there", err=True)
-            raise typer.Exit(130) from None
-    return now
-
-
-def _begins(now: "Sweep") -> str:
-    from hiermo.core.units import duration
-
-    before = len(now.finished) + len(now.failed)
-    todo = now.total - before
-    if not todo:
-        return f"all {now.total} runs were made before"
-    how = f"{now.batched} of them in batches" if now.batched else "each by itself"
-    made = f", {before} made before" if before else ""
-    processes = f"{now.processes} process{'es' if now.processes > 1 else ''}"
-    runs = "1 run" if todo == 1 else f"{todo} runs"
-    return f"{runs} to make{made}; {how}; about {duration(now.estimate_s)} on {processes}"
 
 
 def _list(runs: "list[Planned]", folder: Path, as_json: bool) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import check_values
 from hiermo.data.dataset import Dataset, Labels, Samples, check
+from hiermo.data.randomness import order
 
 Part = NDArray[np.intp]  # indices into the training samples
 
@@ -71,12 +72,20 @@ class Partitioned:
         """Samples `[n_workers, classes]` of every class that each worker holds."""
         return np.stack([np.bincount(self.train_y[part], minlength=self.classes) for part in self.parts])
 
-    def reordered(self, order: Sequence[int] | NDArray[np.integer[Any]]) -> "Partitioned":
-        """The same parts in other hands: worker i gets what worker `order[i]` had."""
-        if sorted(order) != list(range(len(self.parts))):
-            raise UserError(f"an order of {len(self.parts)} workers must name each of them once, not {list(order)}")
-        tests = None if self.test_parts is None else tuple(self.test_parts[i] for i in order)
-        return Partitioned(self.dataset, tuple(self.parts[i] for i in order), tests)
+    def reordered(self, hands: Sequence[int] | NDArray[np.integer[Any]]) -> "Partitioned":
+        """The same parts in other hands: worker i gets what worker `hands[i]` had."""
+        if sorted(hands) != list(range(len(self.parts))):
+            raise UserError(f"an order of {len(self.parts)} workers must name each of them once, not {list(hands)}")
+        tests = None if self.test_parts is None else tuple(self.test_parts[i] for i in hands)
+        return Partitioned(self.dataset, tuple(self.parts[i] for i in hands), tests)
+
+    def sampled(self, share: float, seed: int) -> "Partitioned":
+        """Every worker keeps a random sample of what it holds: this share, and at least one."""
+        parts = tuple(
+            np.sort(part[order(seed, "share", worker, n=part.size)[: max(1, round(share * part.size))]])
+            for worker, part in enumerate(self.parts)
+        )
+        return Partitioned(self.dataset, parts, self.test_parts)
 
 
 def partition(dataset: Dataset, rule: PartitionRule, n_workers: int, seed: int = 0) -> Partitioned:

@@ -20,6 +20,6 @@ def holdings(recipe: Recipe, dataset: Dataset) -> Partitioned:
         dealt = partition(dataset, rule, tree.n_workers, seed)
     else:
         dealt = two_level(dataset, recipe.edges.made, rule, tree.groups, seed)
-    if recipe.tree.assign == "given":
-        return dealt
-    return dealt.reordered(assign(dealt.counts(), tree, recipe.tree.assign, seed))
+    if recipe.tree.assign != "given":
+        dealt = dealt.reordered(assign(dealt.counts(), tree, recipe.tree.assign, seed))
+    return dealt if recipe.share.share == 1 else dealt.sampled(recipe.share.share, seed)

@@ -28,6 +28,7 @@ from hiermo.engine.run import check_iterations
 from hiermo.experiment.faults import Faults
 from hiermo.experiment.part import Part, label_of, labelled, named, part_of
 from hiermo.experiment.tables import (
+    DataTable,
     EngineTable,
     EvaluateTable,
     InputTable,
@@ -52,6 +53,7 @@ class Recipe:
     source: Part
     partition: Part
     edges: Part | None  # the partition among the edges, where there is one of its own
+    share: DataTable
     model: Part
     start: WeightsTable
     input: InputTable
@@ -114,10 +116,8 @@ def parse(raw: dict[str, Any], name: str = "", folders: Sequence[Path] = (), hom
     data = named(raw.get("data", {}), "source")
     model_table = named(raw.get("model", {}), "name")
     model = part(MODELS, "model", model_table, extra=tuple(options(WeightsTable)))
-    start = (
-        {k: v for k, v in model_table.items() if k in options(WeightsTable)} if isinstance(model_table, dict) else {}
-    )
-    source = part(SOURCES, "data", data, "source", extra=("partition", "edges"))
+    start = _only(model_table, WeightsTable)
+    source = part(SOURCES, "data", data, "source", extra=("partition", "edges", *options(DataTable)))
     by = {key: data.get(key) if isinstance(data, dict) else None for key in ("partition", "edges")}
     partition = part(PARTITIONS, "data.partition", named(by["partition"] or "iid", "kind"), "kind")
     edges = None if by["edges"] is None else part(PARTITIONS, "data.edges", named(by["edges"], "kind"), "kind")
@@ -134,6 +134,7 @@ def parse(raw: dict[str, Any], name: str = "", folders: Sequence[Path] = (), hom
         for at, each in zip(places, several, strict=True)
     ]
     made = {
+        "share": said.make(DataTable, "data", {"data": _only(data, DataTable)}),
         "start": said.make(WeightsTable, "model", {"model": start}, search),
         "input": said.make(InputTable, "input", raw),
         "tree": said.make(TreeTable, "tree", raw),
@@ -267,6 +268,11 @@ def _without(table: Any, key: str) -> Any:
     return {k: v for k, v in table.items() if k != key} if isinstance(table, dict) else table
 
 
+def _only(table: Any, kind: type) -> dict[str, Any]:
+    """The keys of a table that are those of `kind`; others say the rest."""
+    return {key: value for key, value in table.items() if key in options(kind)} if isinstance(table, dict) else {}
+
+
 def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
@@ -281,6 +287,7 @@ def to_dict(recipe: Recipe) -> dict[str, Any]:
         "data": {
             "source": recipe.source.name,
             **recipe.source.values(),
+            "share": None if recipe.share.share == 1 else recipe.share.share,
             "partition": {"kind": recipe.partition.name, **recipe.partition.values()},
             "edges": {"kind": recipe.edges.name, **recipe.edges.values()} if recipe.edges else None,
         },

@@ -14,6 +14,7 @@ from hiermo.algorithms import ALGORITHMS
 from hiermo.clock.delays import load_delays
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import options, suggestion
+from hiermo.experiment.inherited import with_inherited
 from hiermo.experiment.part import label_of, named
 from hiermo.experiment.recipe import TABLES, Recipe, parse, searched, to_dict
 
@@ -59,7 +60,7 @@ class Changed(NamedTuple):
 
 def changed(name: str, settings: Iterable[str] = (), delays: str | None = None) -> Changed:
     path = find(name)
-    raw, folders = read(path), (path.resolve().parent, Path.cwd())
+    raw, folders = read_whole(path), (path.resolve().parent, Path.cwd())
     for setting in settings:
         override(raw, setting, searched(raw, folders))
     if delays is not None:
@@ -84,6 +85,11 @@ def read(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: not valid TOML: {error}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read: {error}") from None
+
+
+def read_whole(path: Path) -> dict[str, Any]:
+    """With what it takes over from the recipe that it extends."""
+    return with_inherited(read(path), path, find, read)
 
 
 def write(recipe: Recipe) -> str:

@@ -43,6 +43,13 @@ class TreeTable:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DataTable:
+    """`[data]`, but the source and who holds what."""
+
+    share: Annotated[float, Range(gt=0, le=1)] = 1.0  # every worker keeps a fixed sample of what it holds, this much
+
+
+@dataclass(frozen=True, kw_only=True)
 class PeriodsTable:
     """`[periods]`: iterations per edge round, edge rounds per cloud round."""
 

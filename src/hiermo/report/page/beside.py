@@ -50,7 +50,7 @@ def differs(run: StoredRun, recipe: str) -> str:
     path = recipe_file.shipped().get(recipe)
     if path is None:
         return f"the set-up of {recipe} is not shipped: whether this is it is for you to say"
-    raw = recipe_file.read(path)
+    raw = recipe_file.read_whole(path)
     theirs = flat(raw) | {"data.partition.kind": _kind(raw)}
     found = []
     for key in COMPARED:

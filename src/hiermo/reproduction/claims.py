@@ -1,0 +1,177 @@
+"""What the paper says of a study, held against what came out: confirmed, partly, or not, with the number."""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from statistics import fmean
+from typing import Any, Literal, NamedTuple
+
+from hiermo.reproduction.budgets import budget_outcomes
+from hiermo.reproduction.outcome import NEAR, SECONDS, Outcome, against, cells_of, of_paper, outcomes
+from hiermo.reproduction.reproduce import Reproduction
+
+OURS = "HierMo"
+GROUPS = (("FedAvg", "HierFAVG", "CFL"), ("FedMom", "SlowMo", "FedNAG", "FedADC"), ("DOMO", "HierMo"))
+Verdict = Literal["confirmed", "partly", "not", "open"]
+
+
+class Claim(NamedTuple):
+    """A sentence of the paper, and what is to be said of it."""
+
+    says: str
+    verdict: Verdict
+    measured: str
+
+
+def claims_of(of: Reproduction) -> list[Claim]:
+    """In the order of the study; those that need runs which are missing are open."""
+    found = outcomes(of)
+    told = []
+    for name in of.study.claims:
+        says, check = CHECKS[name]
+        claim = check(of, found) if found else None
+        told.append(Claim(says, *(claim or ("open", "not run yet"))))
+    return told
+
+
+Checked = tuple[Verdict, str] | None
+
+
+def graded(good: int, of: int, partly: float = 0.5) -> Verdict:
+    """All, at least half, or fewer."""
+    return "confirmed" if good == of else "partly" if good >= partly * of else "not"
+
+
+def _within(of: Reproduction, found: Sequence[Outcome]) -> Checked:
+    compared = [each for each in found if each.gap is not None]
+    if not compared:
+        return None
+    if any(each.short for each in compared):
+        return "open", f"T = {compared[0].runs[0].iterations} here: numbers cannot be compared, the order can"
+    near = [each for each in compared if abs(each.gap or 0) <= NEAR]
+    worst = max(compared, key=lambda each: abs(each.gap or 0))
+    where = f"{worst.label}{f' at {worst.cell}' if worst.cell else ''}"
+    return graded(len(near), len(compared)), (
+        f"{len(near)} of {len(compared)} within {NEAR} points; the farthest is {where}, {worst.gap:+.2f}"
+    )
+
+
+def _first(of: Reproduction, found: Sequence[Outcome]) -> Checked:
+    told, good, n = [], 0, 0
+    for cell, several in cells_of(of_paper(found)).items():
+        ours = next((each for each in several if each.label == OURS), None)
+        others = [each for each in several if each.label != OURS]
+        if ours is None or not others or ours.mean is None:
+            continue
+        best = max(others, key=lambda each: each.mean or 0)
+        lead = ours.mean - (best.mean or 0)
+        n, good = n + 1, good + (lead > 0)
+        told.append(f"{f'{cell}: ' if cell else ''}{lead:+.2f} points over {best.label}")
+    return (graded(good, n), "; ".join(told)) if n else None
+
+
+def _groups(of: Reproduction, found: Sequence[Outcome]) -> Checked:
+    good = n = 0
+    for several in cells_of(of_paper(found)).values():
+        mean = {each.label: each.mean or 0.0 for each in several}
+        for below, above in pairwise(GROUPS):
+            pairs = [(a, b) for a in below for b in above if a in mean and b in mean]
+            good += sum(mean[a] < mean[b] for a, b in pairs)
+            n += len(pairs)
+    return (graded(good, n, 0.75), f"{good} of {n} pairs of neighbouring groups in this order") if n else None
+
+
+def _order(of: Reproduction, found: Sequence[Outcome]) -> Checked:
+    told, values = [], []
+    for cell, several in cells_of(of_paper(found)).items():
+        here = [each.label for each in sorted(several, key=lambda each: -(each.mean or 0))]
+        paper = [label for label in of.study.order if label in here]
+        if len(here) > 2 and len(here) == len(paper):
+            values.append(rank_correlation(here, paper))
+            told.append(f"{f'{cell}: ' if cell else ''}{values[-1]:+.2f}")
+    if not values:
+        return None
+    verdict: Verdict = "confirmed" if min(values) > 0.9 else "partly" if fmean(values) > 0.5 else "not"
+    return verdict, f"rank correlation (Spearman) {', '.join(told)}"
+
+
+def rank_correlation(here: Sequence[str], paper: Sequence[str]) -> float:
+    """Spearman's: 1 = the same order, 0 = unrelated, -1 = the reverse.
+
+    >>> rank_correlation("abc", "abc"), rank_correlation("abc", "cba")
+    (1.0, -1.0)
+    """
+    n = len(here)
+    return 1 - 6 * sum((here.index(label) - paper.index(label)) ** 2 for label in here) / (n * (n * n - 1))
+
+
+def _steps(found: Sequence[Outcome], falls: bool) -> Checked:
+    ours = [each for each in found if each.label == OURS and each.mean is not None]
+    if len(ours) < 2:
+        return None
+    values = [each.mean or 0.0 for each in ours]
+    good = sum((b < a) == falls for a, b in pairwise(values))
+    told = ", ".join(f"{each.cell}: {each.mean:.2f}" for each in ours)
+    return graded(good, len(ours) - 1), f"{good} of {len(ours) - 1} steps; {told} %"
+
+
+def _falls(of: Reproduction, found: Sequence[Outcome]) -> Checked:
+    return _steps(found, falls=True)
+
+
+def _rises(of: Reproduction, found: Sequence[Outcome]) -> Checked:
+    return _steps(found, falls=False)
+
+
+def _saves(of: Reproduction, found: Sequence[Outcome]) -> Checked:
+    several = of_paper(outcomes(of, SECONDS))
+    ours = next((each for each in several if each.label == OURS), None)
+    others = [each for each in several if each.label != OURS]
+    if ours is None or ours.mean is None or not others:
+        return None
+    savings = {each.label: 100 * (1 - ours.mean / (each.mean or 1)) for each in others}
+    good = sum(saved > 0 for saved in savings.values())
+    least = min(savings, key=lambda label: savings[label])
+    return graded(good, len(others)), (
+        f"less time than {good} of {len(others)}; saves {min(savings.values()):.0f} % ({least}) to "
+        f"{max(savings.values()):.0f} %"
+    )
+
+
+def _gap(of: Reproduction, found: Sequence[Outcome]) -> Checked:
+    told, good = [], 0
+    several = budget_outcomes(of)
+    for each, published in zip(several, of.study.gaps, strict=False):
+        if each.gap is None:
+            return None
+        good += each.gap <= max(of.study.gaps)
+        told.append(f"{each.budget_s:g} s: {each.gap:+.2f} points below the best (published {published:.2f})")
+    return (graded(good, len(told)), "; ".join(told)) if told else None
+
+
+def _lead(of: Reproduction, found: Sequence[Outcome]) -> Checked:
+    """No claim of the paper: what is left of HierMo's lead."""
+    mean = {each.label: each.mean for each in of_paper(found) if each.mean is not None}
+    if OURS not in mean or len(mean) < 2:
+        return None
+    others = {label: value for label, value in mean.items() if label != OURS}
+    ahead = sum(mean[OURS] > value for value in others.values())
+    average = mean[OURS] - fmean(others.values())
+    told = f"ahead of {ahead} of {len(others)}, by {average:+.2f} points on average"
+    before = {label: each.mean for label, each in against(of).items() if each.mean is not None}
+    if OURS in before and others.keys() <= before.keys():
+        same = [before[OURS] - before[label] for label in others]
+        told += f"; with one eta for all, ahead of {sum(lead > 0 for lead in same)}, by {fmean(same):+.2f}"
+    return graded(ahead, len(others)), told
+
+
+CHECKS: dict[str, tuple[str, Callable[[Reproduction, Sequence[Outcome]], Any]]] = {
+    "within": ("the published accuracies", _within),
+    "first": ("HierMo is the best of all", _first),
+    "groups": (f"{' < '.join('(' + ', '.join(group) + ')' for group in GROUPS)}", _groups),
+    "order": ("the order of the algorithms", _order),
+    "falls": ("longer periods lower the accuracy", _falls),
+    "rises": ("more classes per worker raise HierMo's accuracy", _rises),
+    "saves": ("HierMo takes the least time to the target", _saves),
+    "gap": ("HierOPT's periods are near the best of the grid", _gap),
+    "lead": ("HierMo leads also where steps are matched (not a claim of the paper)", _lead),
+}
