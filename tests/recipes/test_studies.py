@@ -19,16 +19,22 @@ FULL = [
     pytest.mark.real_data,
     pytest.mark.skipif(not os.environ.get("HIERMO_DATA"), reason="HIERMO_DATA is not set"),
 ]
-STEPS = 4  # iterations; of models that take a second for each, one
+STEPS = 2  # iterations; where one of them takes a second, one
+MANY = 16  # workers
 
 
 def marked(study):
     return pytest.param(study, marks=[] if study.recipe.startswith("quick/") else FULL, id=study.name)
 
 
+def is_long(study):
+    recipe = recipe_file.load(study.recipe)
+    return study.heavy or bool(study.budgets) or (recipe.model.name == "cnn" and recipe.tree.build().n_workers > MANY)
+
+
 def chosen(of):
     """The first algorithm with the first value of what is varied, the last with the last: others run elsewhere."""
-    several = (of.planned[0],) if of.study.heavy else (of.planned[0], of.planned[-1])
+    several = (of.planned[0],) if is_long(of.study) else (of.planned[0], of.planned[-1])
     return list({run.of: run for run in several}.values())
 
 
@@ -37,7 +43,7 @@ def chosen(of):
 @pytest.mark.parametrize("study", [marked(study) for study in studies().values()])
 def test_it_runs_from_plan_to_page(study, tmp_path):
     whole = recipe_file.load(study.recipe).train.iterations
-    scale = (1 if study.heavy else STEPS) / whole
+    scale = (1 if is_long(study) else STEPS) / whole
     of = opened(study, Size(scale=scale, seeds=1), tmp_path)
     runs = chosen(of)
     problems = {}

@@ -66,13 +66,14 @@ def _tuned(of: "Reproduction", out: Path, runs: Path | None) -> "Reproduction":
     from hiermo.cli.training import load_problem
     from hiermo.cli.tune import bars
     from hiermo.experiment.recipe_file import load
+    from hiermo.reproduction.plan import to_tune
     from hiermo.reproduction.reproduce import opened
     from hiermo.tuning.tune import tune, tuned_part
 
     known = dict(of.results.extra.get("tuned", {}))
     left = [budget for budget in of.study.budgets if f"{budget:g}" not in known]
     if left:
-        recipe = load(of.study.recipe, of.study.settings)
+        recipe = load(of.study.recipe, to_tune(of.study, of.size))
         problem = load_problem(recipe)
         for budget in left:
             with bars() as show:
@@ -87,6 +88,7 @@ def _train(of: "Reproduction", jobs: int | None, retry: bool) -> None:
     from hiermo.reproduction.reproduce import reproduce as reproduced
 
     of.take(of.missing)
+    of.adopt()
     if of.missing or retry:
         shown(lambda stop: reproduced(of, processes=jobs, retry=retry, stop=stop))
 

@@ -6,8 +6,9 @@ from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
 from hiermo.reproduction.budgets import budget_outcomes
-from hiermo.reproduction.outcome import NEAR, SECONDS, Outcome, against, cells_of, of_paper, outcomes
+from hiermo.reproduction.outcome import NEAR, Outcome, against, cells_of, of_paper, outcomes
 from hiermo.reproduction.reproduce import Reproduction
+from hiermo.reproduction.study import SECONDS
 
 OURS = "HierMo"
 GROUPS = (("FedAvg", "HierFAVG", "CFL"), ("FedMom", "SlowMo", "FedNAG", "FedADC"), ("DOMO", "HierMo"))
@@ -46,7 +47,8 @@ def _within(of: Reproduction, found: Sequence[Outcome]) -> Checked:
     if not compared:
         return None
     if any(each.short for each in compared):
-        return "open", f"T = {compared[0].runs[0].iterations} here: numbers cannot be compared, the order can"
+        longest = max(run.iterations for each in compared for run in each.runs)
+        return "open", f"T = {longest} here: numbers cannot be compared, the order can"
     near = [each for each in compared if abs(each.gap or 0) <= NEAR]
     worst = max(compared, key=lambda each: abs(each.gap or 0))
     where = f"{worst.label}{f' at {worst.cell}' if worst.cell else ''}"
@@ -104,22 +106,22 @@ def rank_correlation(here: Sequence[str], paper: Sequence[str]) -> float:
     return 1 - 6 * sum((here.index(label) - paper.index(label)) ** 2 for label in here) / (n * (n * n - 1))
 
 
-def _steps(found: Sequence[Outcome], falls: bool) -> Checked:
+def _steps(found: Sequence[Outcome], sign: int) -> Checked:
     ours = [each for each in found if each.label == OURS and each.mean is not None]
     if len(ours) < 2:
         return None
     values = [each.mean or 0.0 for each in ours]
-    good = sum((b < a) == falls for a, b in pairwise(values))
+    good = sum(sign * (b - a) > 0 for a, b in pairwise(values))
     told = ", ".join(f"{each.cell}: {each.mean:.2f}" for each in ours)
     return graded(good, len(ours) - 1), f"{good} of {len(ours) - 1} steps; {told} %"
 
 
 def _falls(of: Reproduction, found: Sequence[Outcome]) -> Checked:
-    return _steps(found, falls=True)
+    return _steps(found, sign=-1)
 
 
 def _rises(of: Reproduction, found: Sequence[Outcome]) -> Checked:
-    return _steps(found, falls=False)
+    return _steps(found, sign=+1)
 
 
 def _saves(of: Reproduction, found: Sequence[Outcome]) -> Checked:

@@ -6,8 +6,9 @@ from typing import Any
 
 from hiermo.report.curves import COLOURS, DASHES, MARKS, plain, save
 from hiermo.reproduction.budgets import budget_outcomes
-from hiermo.reproduction.outcome import SECONDS, Outcome, cells_of, outcomes
+from hiermo.reproduction.outcome import Outcome, cells_of, outcomes
 from hiermo.reproduction.reproduce import Reproduction
+from hiermo.reproduction.study import SECONDS
 
 WORDS = {"accuracy": "test accuracy (%)", "train_accuracy": "training accuracy (%)"}
 OURS, GREY = COLOURS[0], "#8C8C8C"
@@ -141,10 +142,13 @@ def _draw_times(of: Reproduction, found: Sequence[Outcome], path: Path) -> Path:
     return path
 
 
-def _draw_budgets(of: Reproduction, path: Path) -> Path:
+def _draw_budgets(of: Reproduction, path: Path) -> Path | None:
+    """A panel for each budget within which a cloud round was finished."""
     from hiermo.report.periods_picture import draw_accuracies
 
-    several = budget_outcomes(of)
+    several = [each for each in budget_outcomes(of) if each.reached]
+    if not several:
+        return None
     panels = [
         (
             f"{each.budget_s:g} s",
@@ -167,16 +171,17 @@ def _draw_map(of: Reproduction, path: Path) -> Path:
         1, len(forms), figsize=(6.2 * len(forms) + 1, 5.4), dpi=130, layout="constrained", squeeze=False
     )
     values = [each.mean for each in found if each.mean is not None]
-    lowest = float(np.percentile(values, 5))  # below it is one colour
+    highest = max(values)
+    lowest = min(highest, float(np.percentile(values, 5)))  # below it all is of one colour
     for form, each in zip(forms, axes[0], strict=True):
         own = {tuple(map(float, one.cell.split(", "))): one.mean for one in found if one.label == form}
         gammas, above = (sorted({pair[k] for pair in own}) for k in (0, 1))
         field = np.array([[own.get((g, a)) or np.nan for g in gammas] for a in above])
-        shown = each.pcolormesh(gammas, above, field, cmap="viridis", shading="nearest", vmin=lowest)
+        shown = each.pcolormesh(gammas, above, field, cmap="viridis", shading="nearest", vmin=lowest, vmax=highest)
         for g in gammas:
             for a in above:
                 value = own.get((g, a))
-                bright = value is None or value > 0.5 * (lowest + max(values))
+                bright = value is None or value > 0.5 * (lowest + highest)
                 told = "broke" if value is None else f"{value:.1f}"
                 each.text(g, a, told, ha="center", va="center", fontsize=6.5, color="black" if bright else "white")
         each.set_title(plain(form), fontsize=10, loc="left")

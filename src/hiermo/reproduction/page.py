@@ -9,6 +9,7 @@ from hiermo.reproduction.claims import claims_of
 from hiermo.reproduction.plan import Size
 from hiermo.reproduction.reproduce import Reproduction
 from hiermo.reproduction.results import machines
+from hiermo.reproduction.study import SECONDS
 from hiermo.reproduction.tables import claims_grid, tables
 
 
@@ -47,16 +48,14 @@ def _setting(of: Reproduction) -> list[str]:
     accuracy = {
         "accuracy": "Test and training accuracy",
         "train_accuracy": "Training and test accuracy",
-        "simulated_seconds": "Simulated seconds",
+        SECONDS: "Simulated seconds",
     }[of.study.metric]
     seeds = max(
         (len({r.seed for r in of.found if r.label == label}) for label in {r.label for r in of.found}), default=0
     )
     how = f"mean of {seeds} seeds, least to most in brackets" if seeds > 1 else "one seed"
     words = [
-        f"{of.study.place}. {accuracy} in % ({how})."
-        if of.study.metric != "simulated_seconds"
-        else f"{of.study.place}.",
+        f"{of.study.place}. {accuracy} in % ({how})." if of.study.metric != SECONDS else f"{of.study.place}.",
         f"{run.model.name} on {run.source.name}, {full.tree.build()}, {_periods(full)}, batch {run.train.batch}.",
         f"Recipe `{of.study.recipe}`.",
     ]

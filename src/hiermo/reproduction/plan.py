@@ -10,7 +10,7 @@ from hiermo.core.errors import UserError
 from hiermo.core.parameter import suggestion
 from hiermo.experiment.recipe import Recipe, to_dict
 from hiermo.experiment.sweep.grid import SAFE, Cell, Planned, cells, planned
-from hiermo.reproduction.scale import shortened
+from hiermo.reproduction.scale import shortened, slimmed
 from hiermo.reproduction.study import Study
 
 FAR = 100_000  # iterations that no time budget reaches
@@ -49,7 +49,7 @@ def runs_of(study: Study, size: Size = Size(), chosen: Iterable[tuple[int, ...]]
     found: dict[str, Planned] = {}
     for cell in (*cells(study.vary, study.together), *map(_pair, chosen)):
         own = [*study.settings, *(f"{key}={value}" for key, value in cell)]
-        shorter = _budgeted(study, own, size)
+        shorter = _shorter(study, own, size)
         for run in planned(study.recipe, cells(seeds=f"0..{many - 1}"), [*own, *shorter])[1]:
             label, seed = run.recipe.algorithms[0].label, run.recipe.train.seed
             if label not in study.leave_out and (seed == 0 or label not in study.once):
@@ -77,13 +77,15 @@ def _pair(periods: Sequence[int]) -> Cell:
     return tuple((f"periods.{name}", str(period)) for name, period in zip(("tau", "pi"), periods, strict=True))
 
 
-def _budgeted(study: Study, own: Sequence[str], size: Size) -> list[str]:
-    """Shorter where asked for; under a time budget, until the longest of them is over."""
+def _shorter(study: Study, own: Sequence[str], size: Size) -> list[str]:
+    """Settings of the size; under a time budget, runs go on until the longest of them is over."""
     if not study.budgets:
         return shortened(study.recipe, own, size.scale, size.iterations, study.heavy)
     ends = shortened(study.recipe, [*own, f"train.iterations={FAR}"], 1.0, size.iterations, study.heavy)
-    found = [*ends, f"train.until={{ simulated_seconds = {size.scale * max(study.budgets):g} }}"]
-    if size.scale < 1:
-        smaller = shortened(study.recipe, own, size.scale, None, study.heavy)
-        found += [each for each in smaller if not each.startswith(("train.iterations", "periods"))]
-    return found
+    longest = f"train.until={{ simulated_seconds = {size.scale * max(study.budgets):g} }}"
+    return [*ends, longest, *to_tune(study, size)[len(study.settings) :]]
+
+
+def to_tune(study: Study, size: Size) -> list[str]:
+    """Settings of the recipe whose periods are chosen."""
+    return [*study.settings, *(slimmed(study.recipe, study.settings, size.scale) if size.scale < 1 else [])]

@@ -5,7 +5,7 @@ file is not made again.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 import json
 from pathlib import Path
 from typing import Any
@@ -65,11 +65,11 @@ def read(path: Path) -> Results:
         return Results()
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
-        if raw["format"] != FORMAT:
-            raise UserError(f"{path}: has format {raw['format']}, and this version of hiermo reads {FORMAT}")
-        found = [Result(**run) for run in raw["runs"]]
+        found = [Result(**run) for run in raw["runs"]] if raw["format"] == FORMAT else []
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise UserError(f"{path}: damaged: {error}") from None
+    if raw["format"] != FORMAT:
+        raise UserError(f"{path}: has format {raw['format']}, and this version of hiermo reads {FORMAT}")
     return Results({run.of: run for run in found}, raw.get("extra", {}))
 
 
@@ -88,7 +88,7 @@ def _short(run: Result) -> dict[str, Any]:
 def taken(directory: RunDirectory, planned: Planned, timed: bool = False) -> Result | None:
     """What a run directory holds; None where the run is neither finished nor broken."""
     (part,) = planned.recipe.algorithms
-    settings = {key: value for key, value in planned.settings.items() if key != "train.seed"}
+    settings = _varied(planned)
     about = _about(directory)
     common: dict[str, Any] = {"of": planned.of, "label": part.label, "seed": planned.recipe.train.seed}
     if (result := directory.result()) is None:
@@ -108,6 +108,15 @@ def taken(directory: RunDirectory, planned: Planned, timed: bool = False) -> Res
     seconds = round(result["seconds"], 1)
     again: dict[str, Any] = _draws(directory) if timed else {}
     return Result(**common, settings=settings, **values, seconds=seconds, curve=_curve(directory), **again, about=about)
+
+
+def as_of(result: Result, planned: Planned) -> Result:
+    """The same result, where another study varies other keys."""
+    return replace(result, settings=_varied(planned))
+
+
+def _varied(planned: Planned) -> dict[str, str]:
+    return {key: value for key, value in planned.settings.items() if key != "train.seed"}
 
 
 def _curve(directory: RunDirectory) -> dict[str, list[float]]:

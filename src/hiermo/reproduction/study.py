@@ -10,6 +10,7 @@ from hiermo.core.errors import UserError
 from hiermo.core.parameter import suggestion
 from hiermo.report.published import published as published_columns
 
+SECONDS = "simulated_seconds"
 Numbers = dict[str, float]  # label -> what is published of it
 
 

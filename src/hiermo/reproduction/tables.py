@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 from hiermo.reproduction.budgets import budget_outcomes
 from hiermo.reproduction.claims import Claim
-from hiermo.reproduction.outcome import SECONDS, Outcome, against, cells_of, outcomes
+from hiermo.reproduction.outcome import Outcome, against, cells_of, outcomes
 from hiermo.reproduction.reproduce import Reproduction
+from hiermo.reproduction.study import SECONDS
 
 NAMES = {"accuracy": "test", "train_accuracy": "training", SECONDS: "seconds"}
 MANY = 40  # outcomes that a table has room for

@@ -10,7 +10,9 @@ from hiermo.core.errors import UserError
 from hiermo.reproduction.plan import Size
 from hiermo.reproduction.reproduce import opened
 from hiermo.reproduction.results import Result, Results, machines, read, write
+from hiermo.reproduction.study import studies
 
+EFFECTS = (("effect-of-tau", {("10, 2", "HierMo"): 97}), ("effect-of-pi", {}))
 FULL = Result(
     of="0123456789abcdef",
     label="HierMo",
@@ -102,7 +104,6 @@ def test_bytes_that_are_no_text_are_refused_by_their_name(tmp_path):
     assert str(refused.value).startswith(str(tmp_path / "r.json"))
 
 
-@pytest.mark.xfail(strict=True, reason="a UserError is a ValueError too, and is told once more as damage")
 def test_another_format_is_refused_with_both_numbers(tmp_path):
     path = tmp_path / "r.json"
     path.write_text(written(path).replace('"format": 1', '"format": 2'))
@@ -139,6 +140,15 @@ def test_results_of_another_recipe_are_not_taken_for_those_of_this_one(tmp_path)
     write(tmp_path / "made-up.json", "made-up", made_up(study(recipe=TABLE), {"HierMo": 89}).results)
     assert opened(study(recipe="paper/linear-mnist"), Size(), tmp_path).found == []
     assert len(opened(study(recipe=TABLE), Size(), tmp_path).found) == 1
+
+
+def test_what_another_study_made_is_not_made_again(tmp_path):
+    """The effects of tau and of pi have a pair of periods in common, under other names of cells."""
+    tau, pi = (replace(made_up(studies()[name], reached), path=tmp_path / f"{name}.json") for name, reached in EFFECTS)
+    write(tau.path, tau.study.name, tau.results)
+    pi.adopt()
+    assert [(run.settings, run.accuracy) for run in pi.found] == [({"periods.tau": "10", "periods.pi": "2"}, 0.97)]
+    assert read(pi.path) == pi.results
 
 
 def test_a_chosen_pair_that_the_file_knows_is_planned(tmp_path):

@@ -11,6 +11,7 @@ import tomli_w
 from cli.tiny_recipe import tiny
 from hiermo.core.errors import UserError
 from hiermo.experiment import recipe_file
+from hiermo.models.cnn import Cnn
 from hiermo.reproduction.plan import Size, runs_of
 from hiermo.reproduction.scale import LEAST_TEST, shortened
 
@@ -104,4 +105,6 @@ def test_under_a_budget_the_time_is_scaled_and_the_grid_of_periods_stays():
         # the recipe's 1000 iterations must not end a run before the time is over
         assert all(run.recipe.train.iterations > 90_000 for run in runs)
     assert [run.recipe.share.share for run in runs] == [0.05, 0.05]
+    # a twentieth of the time is worth as much where computing and messages take a twentieth, too
+    assert [run.recipe.model.made for run in runs] == [Cnn(channels=(7, 14), hidden=(114,))] * 2
     assert [run.recipe.train.iterations for run in runs_of(timed, Size(iterations=640))] == [640, 640]
