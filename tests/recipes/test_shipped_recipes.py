@@ -34,7 +34,7 @@ def test_the_shipped_recipes():
     assert columns <= {name for name in NAMES if name.startswith("paper/")}
     assert {"quick/digits", "quick/time-to-accuracy"} <= set(NAMES)
     studied = {study.recipe for study in studies().values()}  # those are trained in test_studies.py
-    assert set(NAMES) - studied == {"quick/digits", "paper/hieropt-logistic", "paper/hieropt-cifar10"}
+    assert set(NAMES) - studied == {"quick/digits", "paper/hieropt-logistic"}
     assert all(recipe_file.load(name).description for name in NAMES)
 
 

@@ -12,6 +12,13 @@ from hiermo.reproduction.study import SECONDS
 
 OURS = "HierMo"
 GROUPS = (("FedAvg", "HierFAVG", "CFL"), ("FedMom", "SlowMo", "FedNAG", "FedADC"), ("DOMO", "HierMo"))
+CHAINS = (
+    ("HierMo", "CFL", "HierFAVG"),
+    ("HierMo", "DOMO", "FedADC", "FedNAG", "FedMom", "Mime"),
+    ("FedNAG", "SlowMo", "Mime"),
+)
+ALIKE = ("FedMom", "SlowMo")
+ON_TIERS, WITH_MOMENTUM = ("HierFAVG", "CFL"), ("DOMO", "FedADC", "FedMom", "SlowMo", "FedNAG", "Mime")
 Verdict = Literal["confirmed", "partly", "not", "open"]
 
 
@@ -80,6 +87,32 @@ def _groups(of: Reproduction, found: Sequence[Outcome]) -> Checked:
             good += sum(mean[a] < mean[b] for a, b in pairs)
             n += len(pairs)
     return (graded(good, n, 0.75), f"{good} of {n} pairs of neighbouring groups in this order") if n else None
+
+
+def _chain(of: Reproduction, found: Sequence[Outcome]) -> Checked:
+    """What the text says about the table, pair by pair."""
+    mean = _means(found)
+    pairs = [(a, b) for chain in CHAINS for a, b in pairwise(chain) if a in mean and b in mean]
+    wrong = [f"{a} > {b} ({mean[a] - mean[b]:+.2f})" for a, b in pairs if mean[a] <= mean[b]]
+    n = len(pairs)
+    if all(label in mean for label in ALIKE):
+        n += 1
+        apart = mean[ALIKE[0]] - mean[ALIKE[1]]
+        wrong += [f"{' = '.join(ALIKE)} ({apart:+.2f})"] if abs(apart) > NEAR else []
+    told = "; not: " + ", ".join(wrong) if wrong else ""
+    return (graded(n - len(wrong), n), f"{n - len(wrong)} of {n} hold{told}") if n else None
+
+
+def _tiers(of: Reproduction, found: Sequence[Outcome]) -> Checked:
+    mean = _means(found)
+    pairs = [(a, b) for a in ON_TIERS for b in WITH_MOMENTUM if a in mean and b in mean]
+    good = sum(mean[a] > mean[b] for a, b in pairs)
+    return (graded(good, len(pairs)), f"{good} of {len(pairs)} pairs") if pairs else None
+
+
+def _means(found: Sequence[Outcome]) -> dict[str, float]:
+    """Of a column, by label."""
+    return {each.label: each.mean for each in of_paper(found) if each.mean is not None}
 
 
 def _order(of: Reproduction, found: Sequence[Outcome]) -> Checked:
@@ -152,7 +185,7 @@ def _gap(of: Reproduction, found: Sequence[Outcome]) -> Checked:
 
 def _lead(of: Reproduction, found: Sequence[Outcome]) -> Checked:
     """No claim of the paper: what is left of HierMo's lead."""
-    mean = {each.label: each.mean for each in of_paper(found) if each.mean is not None}
+    mean = _means(found)
     if OURS not in mean or len(mean) < 2:
         return None
     others = {label: value for label, value in mean.items() if label != OURS}
@@ -170,6 +203,8 @@ CHECKS: dict[str, tuple[str, Callable[[Reproduction, Sequence[Outcome]], Any]]] 
     "within": ("the published accuracies", _within),
     "first": ("HierMo is the best of all", _first),
     "groups": (f"{' < '.join('(' + ', '.join(group) + ')' for group in GROUPS)}", _groups),
+    "chain": ("HierMo > CFL > HierFAVG; HierMo > DOMO > FedADC > FedNAG > FedMom = SlowMo > Mime", _chain),
+    "tiers": ("deep networks: HierFAVG and CFL are better than all with momentum on two tiers", _tiers),
     "order": ("the order of the algorithms", _order),
     "falls": ("longer periods lower the accuracy", _falls),
     "rises": ("more classes per worker raise HierMo's accuracy", _rises),

@@ -48,7 +48,7 @@ def test_where_nothing_is_run_every_claim_is_open(name):
     assert verdict(name, {}, order=ORDER) == ("open", "not run yet")
 
 
-@pytest.mark.parametrize("name", ["first", "lead", "groups", "order", "within", "falls", "saves"])
+@pytest.mark.parametrize("name", ["first", "lead", "groups", "chain", "tiers", "order", "within", "falls", "saves"])
 def test_where_what_is_compared_is_not_run_a_claim_is_open(name):
     # a variant alone: neither the paper's algorithms, nor a published number
     assert verdict(name, {"HierMo-position": 80}, order=ORDER) == ("open", "not run yet")
@@ -178,6 +178,25 @@ def test_groups_are_compared_pair_by_pair(changes, found, good):
 def test_groups_in_the_reverse_order():
     turned = {label: 100 - value for label, value in GROUPED.items()}
     assert verdict("groups", turned) == ("not", "0 of 20 pairs of neighbouring groups in this order")
+
+
+CHAINED = GROUPED | {"FedMom": 71, "SlowMo": 71.8, "Mime": 65}
+
+
+def test_what_the_text_says_of_the_table_is_checked_pair_by_pair():
+    assert verdict("chain", CHAINED) == ("confirmed", "10 of 10 hold")
+    assert verdict("chain", CHAINED | {"CFL": 61, "FedMom": 70.9}) == (
+        "partly",
+        "8 of 10 hold; not: CFL > HierFAVG (+0.00), FedMom = SlowMo (-0.90)",
+    )
+    turned = {label: 100 - value for label, value in CHAINED.items()}
+    assert verdict("chain", turned)[0] == "not"
+
+
+def test_tiers_beside_momentum():
+    assert verdict("tiers", CHAINED) == ("not", "0 of 12 pairs")
+    assert verdict("tiers", CHAINED | {"CFL": 90, "HierFAVG": 90}) == ("confirmed", "12 of 12 pairs")
+    assert verdict("tiers", CHAINED | {"CFL": 90}) == ("partly", "6 of 12 pairs")
 
 
 def test_the_same_order_is_confirmed_and_the_reverse_is_not():
