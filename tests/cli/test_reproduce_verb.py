@@ -1,10 +1,13 @@
 """`hiermo reproduce`: a study from the command to its table and figure; what was made is not made again."""
 
+from dataclasses import replace
 import json
 import os
 import shutil
 
 import pytest
+
+from hiermo.reproduction.study import studies
 
 QUICK = ("reproduce", "time-to-accuracy-logistic", "--seeds", "1", "--only", "HierMo", "--only", "FedAvg")
 
@@ -75,12 +78,18 @@ def test_a_damaged_file_of_results_is_named(hiermo, tmp_path):
 
 @pytest.mark.real_data
 @pytest.mark.skipif(not os.environ.get("HIERMO_DATA"), reason="HIERMO_DATA is not set")
-def test_periods_are_chosen_and_trained_under_a_budget(hiermo, tmp_path):
-    ended = hiermo(
-        "reproduce", "hieropt-mnist", "--scale", "0.05", "--iterations", "320", "--jobs", "2", "--json", "--out", "o"
-    )
+def test_periods_are_chosen_under_a_budget_and_trained(hiermo, tmp_path, monkeypatch):
+    """The paper's HierOPT with four workers and three pairs of periods, in a 250th of the time."""
+    tree, grid = ("tree.edges=2", "tree.workers_per_edge=2"), ("periods.tau=2,4,8", "periods.pi=2,2,1")
+    few = replace(studies()["hieropt-mnist"], settings=tree, together=grid)
+    monkeypatch.setitem(studies(), few.name, few)
+    ended = hiermo("reproduce", few.name, "--scale", "0.004", "--jobs", "2", "--json", "--out", "o")
     assert ended.code == 0, ended.err
     told = json.loads(ended.out)
-    kept = json.loads((tmp_path / "o/hieropt-mnist-scale-0.05.json").read_text())["extra"]
+    kept = json.loads((tmp_path / "o/hieropt-mnist-scale-0.004.json").read_text())["extra"]
     assert kept["tuned"].keys() == {"400", "200"}
-    assert told["planned"] == 12 + len(kept["chosen"])
+    assert [each["budget_s"] for each in kept["tuned"].values()] == [1.6, 0.8]
+    assert told["runs"] == told["planned"] <= 3 + len(kept["chosen"])
+    (claim,) = told["claims"]
+    assert claim["measured"].count("below the best") == 2
+    assert (tmp_path / "o/hieropt-mnist-scale-0.004.png").stat().st_size > 5000

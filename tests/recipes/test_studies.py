@@ -20,6 +20,7 @@ FULL = [
     pytest.mark.skipif(not os.environ.get("HIERMO_DATA"), reason="HIERMO_DATA is not set"),
 ]
 STEPS = 2  # iterations; where one of them takes a second, one
+SECONDS = 0.4  # simulated, of studies under a time budget
 MANY = 16  # workers
 
 
@@ -43,7 +44,7 @@ def chosen(of):
 @pytest.mark.parametrize("study", [marked(study) for study in studies().values()])
 def test_it_runs_from_plan_to_page(study, tmp_path):
     whole = recipe_file.load(study.recipe).train.iterations
-    scale = (1 if is_long(study) else STEPS) / whole
+    scale = max(0.0001, SECONDS / max(study.budgets) if study.budgets else (1 if is_long(study) else STEPS) / whole)
     of = opened(study, Size(scale=scale, seeds=1), tmp_path)
     runs = chosen(of)
     problems = {}
