@@ -71,8 +71,8 @@ LIGHTER = {
     "paper/time-to-accuracy-2": FEW,
     "paper/hieropt-cnn": SIXTEEN,
 }
-# those that extend another differ from it in a few keys, and are trained in test_studies.py; cnn-mnist has the model and
-# the algorithms of time-to-accuracy-1
+# Those that extend another differ from it in a few keys, and are trained in test_studies.py; cnn-mnist has the model
+# and the algorithms of time-to-accuracy-1.
 OWN = [name for name, path in recipe_file.shipped().items() if "extends" not in tomllib.loads(path.read_text())]
 OWN.remove("paper/cnn-mnist")
 
