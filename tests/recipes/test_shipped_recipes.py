@@ -64,17 +64,11 @@ FEW = [
     "evaluate.test=32",
     "periods.tau=4",
 ]
-SIXTEEN = [f"data.partition={{kind='sizes', sizes={[32] * 16}}}", *FEW[1:-1], "algorithm.eta=0.05"]
-# ten CNNs, one with full gradients; one CNN with sixteen workers
-LIGHTER = {
-    "paper/time-to-accuracy-1": FEW,
-    "paper/time-to-accuracy-2": FEW,
-    "paper/hieropt-cnn": SIXTEEN,
-}
-# Those that extend another differ from it in a few keys, and are trained in test_studies.py; cnn-mnist has the model
-# and the algorithms of time-to-accuracy-1.
+LIGHTER = {"paper/time-to-accuracy-1": FEW}  # ten CNNs, one with full gradients
+# Recipes that extend another differ from it in a few keys, and these have the model and algorithms of
+# time-to-accuracy-1: test_studies.py trains them.
+ALIKE = ("paper/cnn-mnist", "paper/time-to-accuracy-2", "paper/hieropt-cnn")
 OWN = [name for name, path in recipe_file.shipped().items() if "extends" not in tomllib.loads(path.read_text())]
-OWN.remove("paper/cnn-mnist")
 
 
 @pytest.mark.parametrize("name", [marked(name) for name in HEAVY])
@@ -91,7 +85,7 @@ def test_a_deep_model_learns_on_the_three_tier_tree(name, tmp_path):
     assert losses[-1] < losses[1] < losses[0]
 
 
-@pytest.mark.parametrize("name", [marked(name) for name in OWN if name not in HEAVY])
+@pytest.mark.parametrize("name", [marked(name) for name in OWN if name not in (*HEAVY, *ALIKE)])
 @pytest.mark.filterwarnings("ignore:HierMo.form='position'. is unstable")
 def test_it_trains(name, tmp_path):
     settings = LIGHTER.get(name, [])

@@ -9,6 +9,7 @@ from hiermo.cli.arguments import AsJson
 
 if TYPE_CHECKING:
     from hiermo.reproduction.reproduce import Reproduction
+    from hiermo.reproduction.study import Study
     from hiermo.reproduction.tables import Grid
 
 
@@ -153,7 +154,6 @@ def _list(as_json: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from hiermo.core.units import duration
     from hiermo.reproduction.claims import CHECKS
     from hiermo.reproduction.study import studies
 
@@ -168,11 +168,24 @@ def _list(as_json: bool) -> None:
         return
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for head in ("study", "of the paper", "takes", "checks"):
-        table.add_column(head, no_wrap=head in ("study", "takes"))
+        table.add_column(head, no_wrap=head == "study")
     for each in studies().values():
-        takes = "" if each.minutes is None else duration(60 * each.minutes)
-        takes += f" (T = {each.length})" if each.length is not None else ""
-        table.add_row(each.name, each.place, takes, "; ".join(CHECKS[name][0] for name in each.claims))
+        table.add_row(each.name, each.place, _takes(each), ", ".join(each.claims))
     console = Console(highlight=False)
     console.print(table)
-    console.print("takes: measured on two cores of an AMD EPYC; --scale 0.1 and --seeds 1 make it shorter")
+    for name, (says, _) in CHECKS.items():
+        console.print(f"{name}: {says}", markup=False)
+    console.print("takes: measured on two cores of a server; --scale 0.1 and --seeds 1 make it shorter")
+
+
+def _takes(study: "Study") -> str:
+    """How long it took; where that was a shorter version, also about how long the whole of it takes."""
+    from hiermo.core.units import duration
+    from hiermo.experiment.recipe_file import load
+
+    if study.minutes is None:
+        return "not measured"
+    if study.length is None:
+        return duration(60 * study.minutes)
+    whole = study.minutes * load(study.recipe).train.iterations / study.length
+    return f"{duration(60 * study.minutes)} (T = {study.length}), about {duration(60 * whole)} in full"
