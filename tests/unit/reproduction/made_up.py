@@ -13,6 +13,14 @@ from hiermo.reproduction.study import Study
 TABLE = "paper/logistic-mnist"  # all ten algorithms and two variants, 1000 iterations, tau = 10, pi = 2
 EFFECT = ("periods.tau=5,10,25,50", "periods.pi=2,2,2,2")
 GRID = ("periods.tau=10,20,40", "periods.pi=2,2,1")
+BROKEN = {"error": "the loss is not finite"}
+BUDGETED = {
+    "recipe": "paper/hieropt-cnn",
+    "together": GRID,
+    "metric": "train_accuracy",
+    "budgets": (400.0, 200.0),
+    "gaps": (0.23, 0.29),
+}
 
 
 def study(**more: Any) -> Study:

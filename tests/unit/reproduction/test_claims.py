@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from made_up import EFFECT, GRID, TABLE, curve, made_up, study
+from made_up import BROKEN, BUDGETED, EFFECT, TABLE, curve, made_up, study
 import pytest
 
 from hiermo.reproduction.budgets import budget_outcomes
@@ -12,7 +12,6 @@ from hiermo.reproduction.plan import Size
 from hiermo.reproduction.results import write
 from hiermo.reproduction.study import studies
 
-BROKEN = {"error": "the loss is not finite"}
 GROUPED = {  # the three groups of the paper, each above the one before
     "FedAvg": 60,
     "HierFAVG": 61,
@@ -289,15 +288,6 @@ def test_times_are_told_as_so_much_more_or_less():
     it = study(**TIMED, published={"": {"HierMo": 100.0, "FedAvg": 100.0}})
     found = outcomes(made_up(it, {"HierMo": seconds(125), "FedAvg": seconds(80)}))
     assert [each.verdict for each in found] == ["25 % more", "20 % less"]
-
-
-BUDGETED = {
-    "recipe": "paper/hieropt-cnn",
-    "together": GRID,
-    "metric": "train_accuracy",
-    "budgets": (400.0, 200.0),
-    "gaps": (0.23, 0.29),
-}
 
 
 def budgeted(chosen, pilot=0.0):

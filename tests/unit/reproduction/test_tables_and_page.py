@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from made_up import EFFECT, GRID, curve, made_up, study
+from made_up import BROKEN, BUDGETED, EFFECT, curve, made_up, study
 import pytest
 
 from hiermo.reproduction.claims import claims_of
@@ -15,14 +15,6 @@ from hiermo.reproduction.study import studies
 from hiermo.reproduction.tables import claims_grid, tables
 
 PUBLISHED = {"": {"HierMo": 50.0, "FedAvg": 40.0, "Mime": 30.0}}
-BROKEN = {"error": "the loss is not finite"}
-BUDGETED = {
-    "recipe": "paper/hieropt-cnn",
-    "together": GRID,
-    "metric": "train_accuracy",
-    "budgets": (400.0, 200.0),
-    "gaps": (0.23, 0.29),
-}
 TIMED = {"recipe": "quick/time-to-accuracy", "metric": "simulated_seconds"}
 TIMES = {
     "HierMo": {"simulated_seconds": 50.0, "iterations": 100},
