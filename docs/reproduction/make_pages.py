@@ -47,6 +47,14 @@ def index(several: list[Reproduction]) -> str:
     lines += ["## All pages", ""]
     lines += [f"- [{of.study.title}]({of.study.name}.md): {of.study.place}, {size(of)}" for of in several]
     lines += ["- [HierOPT on 72 cases](hieropt.md): beyond the paper's four", ""]
+    made = {of.study.name for of in several}
+    left = [
+        study for study in studies().values() if study.name not in made and study.recipe.partition("/")[0] != "quick"
+    ]
+    if left:
+        lines += ["## Not measured yet", ""]
+        lines += [f"- {study.title} ({study.place}): `hiermo reproduce {study.name}`" for study in left]
+        lines.append("")
     return "\n".join(lines)
 
 
