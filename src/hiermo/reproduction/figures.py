@@ -35,12 +35,16 @@ def draw(of: Reproduction, path: Path) -> Path | None:
 
 
 def _draw_column(of: Reproduction, found: Sequence[Outcome], path: Path) -> Path:
-    """Where every algorithm ends, beside the published number, and how it came there."""
+    """Where every algorithm ends, beside the published number, and how it came there, where that is known."""
     from matplotlib import pyplot
 
-    figure, (left, right) = pyplot.subplots(
-        1, 2, figsize=(12, 1.8 + 0.34 * len(found)), dpi=130, layout="constrained", width_ratios=(1, 1.1)
+    known = any(run.curve for each in found for run in each.runs)
+    ratios = (1, 1.1) if known else (1,)
+    size = (6 * len(ratios), 1.8 + 0.34 * len(found))
+    figure, axes = pyplot.subplots(
+        1, len(ratios), figsize=size, dpi=130, layout="constrained", width_ratios=ratios, squeeze=False
     )
+    left = axes[0, 0]
     for row, each in enumerate(reversed(found)):
         mean, values = each.mean or 0.0, each.values
         colour = OURS if each.label == "HierMo" else "#404040"
@@ -55,9 +59,10 @@ def _draw_column(of: Reproduction, found: Sequence[Outcome], path: Path) -> Path
     left.set_xlabel(WORDS[of.study.metric])
     left.legend(frameon=False, fontsize=9)
     left.grid(axis="x", alpha=0.3)
-    _draw_curves(right, found, of.study.metric)
-    right.legend(frameon=False, fontsize=8, ncols=2)
-    _finish(figure, (left, right), of, path)
+    if known:
+        _draw_curves(axes[0, 1], found, of.study.metric)
+        axes[0, 1].legend(frameon=False, fontsize=8, ncols=2)
+    _finish(figure, axes[0], of, path)
     return path
 
 

@@ -12,6 +12,8 @@ from hiermo.reproduction.results import machines
 from hiermo.reproduction.study import SECONDS
 from hiermo.reproduction.tables import claims_grid, tables
 
+WORDS = {"accuracy": "test", "train_accuracy": "training"}
+
 
 def page(of: Reproduction, picture: Path | None, notes: Sequence[str] = ()) -> str:
     """In Markdown; `notes` are what a person has to say."""
@@ -45,11 +47,9 @@ def _setting(of: Reproduction) -> list[str]:
     """The set-up in a paragraph."""
     full = load(of.study.recipe)
     run = of.planned[0].recipe
-    accuracy = {
-        "accuracy": "Test and training accuracy",
-        "train_accuracy": "Training and test accuracy",
-        SECONDS: "Simulated seconds",
-    }[of.study.metric]
+    metrics = [of.study.metric, *(name for name in WORDS if name != of.study.metric)]
+    there = [name for name in metrics if any(getattr(r, name, None) is not None for r in of.found)]
+    accuracy = " and ".join(WORDS[name] for name in there or metrics if name in WORDS).capitalize() + " accuracy"
     seeds = max(
         (len({r.seed for r in of.found if r.label == label}) for label in {r.label for r in of.found}), default=0
     )

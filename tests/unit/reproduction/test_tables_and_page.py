@@ -127,6 +127,14 @@ def test_the_command_makes_the_same_again(size, words):
     assert command("cnn-mnist", size) == f"hiermo reproduce cnn-mnist{words}"
 
 
+@pytest.mark.parametrize(
+    ("metric", "told"), [("accuracy", "Test and training"), ("train_accuracy", "Training and test")]
+)
+def test_a_page_names_the_accuracies_that_were_measured(metric, told):
+    both = {"HierMo": {"accuracy": 0.5, "train_accuracy": 0.6}}
+    assert f"Table 9. {told} accuracy in %" in page(made_up(study(metric=metric), both), None)
+
+
 def test_a_page_tells_what_it_is_about_and_how_it_was_measured():
     about = {"date": "2025-01-02", "hiermo": "1.0", "torch": "2.5", "cpu": "a processor", "commit": "abc"}
     it = study(published=PUBLISHED, claims=("within", "first"))
@@ -134,7 +142,7 @@ def test_a_page_tells_what_it_is_about_and_how_it_was_measured():
     text = page(of, Path("somewhere/made-up.png"), ["A person's note."])
     lines = text.splitlines()
     assert lines[0] == "# Made up"
-    assert lines[2].startswith("Table 9. Test and training accuracy in % (one seed). logistic on mnist, ")
+    assert lines[2].startswith("Table 9. Test accuracy in % (one seed). logistic on mnist, ")
     assert "tau = 10, pi = 2, batch 64. Recipe `paper/logistic-mnist`. T = 1000, as in the paper." in lines[2]
     assert "| HierMo is the best of all | confirmed | +10.00 points over FedAvg |" in lines
     assert "| HierMo | 50.00 | 50.00 | +0.00 | matches |" in lines
