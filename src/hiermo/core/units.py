@@ -31,6 +31,15 @@ def duration(seconds: float) -> str:
     return f"{max(1, seconds):.0f} s"
 
 
+def three_digits(value: float) -> str:
+    """A number with three digits that count, and never fewer than stand before the point.
+
+    >>> three_digits(8756.7), three_digits(59.83), three_digits(1.9)
+    ('8757', '59.8', '1.90')
+    """
+    return f"{value:.{0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2}f}"
+
+
 def seconds_of(text: str) -> float | None:
     """A length of time as people write it; None where it is none.
 

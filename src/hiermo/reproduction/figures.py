@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hiermo.core.units import three_digits
 from hiermo.report.curves import COLOURS, DASHES, MARKS, plain, save
 from hiermo.reproduction.budgets import budget_outcomes
 from hiermo.reproduction.outcome import Outcome, cells_of, outcomes
@@ -125,7 +126,12 @@ def _draw_times(of: Reproduction, found: Sequence[Outcome], path: Path) -> Path:
         axes.barh(row, mean, color=OURS if each.label == "HierMo" else GREY, height=0.7)
         axes.plot([min(several), max(several)], [row, row], color="black", linewidth=1)
         axes.annotate(
-            f"{mean:,.0f} s", (max(several), row), xytext=(5, 0), textcoords="offset points", va="center", fontsize=9
+            f"{three_digits(mean)} s",
+            (max(several), row),
+            xytext=(5, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=9,
         )
         if each.published is not None:
             axes.plot(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hiermo.core.units import three_digits
 from hiermo.reproduction.budgets import budget_outcomes
 from hiermo.reproduction.claims import Claim
 from hiermo.reproduction.outcome import Outcome, against, cells_of, outcomes
@@ -50,9 +51,9 @@ def shown(each: Outcome) -> str:
     """Mean, and in brackets least and most of several seeds."""
     if each.mean is None:
         return each.verdict
-    form = ".0f" if each.metric == SECONDS else ".2f"
-    several = f" ({min(each.values):{form}} to {max(each.values):{form}})" if len(each.values) > 1 else ""
-    return f"{each.mean:{form}}{several}"
+    told = three_digits if each.metric == SECONDS else "{:.2f}".format
+    several = f" ({told(min(each.values))} to {told(max(each.values))})" if len(each.values) > 1 else ""
+    return f"{told(each.mean)}{several}"
 
 
 def _single(of: Reproduction, found: Sequence[Outcome]) -> Grid:
@@ -88,9 +89,9 @@ def _times(of: Reproduction, found: Sequence[Outcome]) -> Grid:
     for each in sorted(found, key=lambda each: each.mean or 0):
         free = [seconds for run in each.runs for seconds in run.free_draws]
         several = [seconds for run in each.runs for seconds in run.draws]
-        spread = f" ({min(several):.0f} to {max(several):.0f})" if several else ""
-        told = "" if each.mean is None else f"{each.mean:.0f}{spread}"
-        told += f"; full gradients free: {sum(free) / len(free):.0f}" if free else ""
+        spread = f" ({three_digits(min(several))} to {three_digits(max(several))})" if several else ""
+        told = "" if each.mean is None else f"{three_digits(each.mean)}{spread}"
+        told += f"; full gradients free: {three_digits(sum(free) / len(free))}" if free else ""
         saved = (
             "" if ours is None or not each.mean or each.label == "HierMo" else f"{100 * (1 - ours / each.mean):.0f} %"
         )

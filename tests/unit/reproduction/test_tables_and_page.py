@@ -90,7 +90,7 @@ def test_several_algorithms_down_and_values_across():
 def test_times_from_the_shortest_with_what_is_saved():
     found = rows(made_up(study(**TIMED, published={"": {"HierMo": 100.0}}), TIMES))
     assert found[1:] == [
-        ("HierMo", "1", "100", "50", "", "100.00", "50 % less"),
+        ("HierMo", "1", "100", "50.0", "", "100.00", "50 % less"),
         ("FedAvg", "1", "300", "200 (180 to 220); full gradients free: 100", "75 %", "-", ""),
     ]
 
