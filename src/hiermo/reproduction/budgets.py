@@ -6,7 +6,7 @@ from typing import NamedTuple
 from hiermo.reproduction.reproduce import Reproduction
 from hiermo.reproduction.results import Result
 
-Pair = tuple[int, int]
+Pair = tuple[int, ...]
 
 
 class BudgetOutcome(NamedTuple):

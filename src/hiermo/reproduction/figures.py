@@ -168,7 +168,7 @@ def _draw_budgets(of: Reproduction, path: Path) -> Path | None:
         )
         for each in several
     ]
-    return draw_accuracies(panels, path, of.study.title, "training accuracy (%)", columns=len(panels))  # type: ignore[arg-type]
+    return draw_accuracies(panels, path, of.study.title, "training accuracy (%)", columns=len(panels))
 
 
 def _draw_map(of: Reproduction, path: Path) -> Path:

@@ -34,6 +34,9 @@ class Size(NamedTuple):
         return f"-scale-{self.scale:g}" if self.scale < 1 else ""
 
 
+WHOLE = Size()
+
+
 def cell_name(settings: dict[str, str]) -> str:
     """What is varied, in short: its values; a seed is not among them.
 
@@ -43,7 +46,7 @@ def cell_name(settings: dict[str, str]) -> str:
     return ", ".join(value for key, value in settings.items() if key != "train.seed")
 
 
-def runs_of(study: Study, size: Size = Size(), chosen: Iterable[tuple[int, ...]] = ()) -> list[Planned]:  # noqa: B008
+def runs_of(study: Study, size: Size = WHOLE, chosen: Iterable[tuple[int, ...]] = ()) -> list[Planned]:
     """All runs, in the order of the study; `chosen` are pairs of periods beside those that are varied."""
     many = size.seeds if size.seeds is not None else study.seeds
     found: dict[str, Planned] = {}

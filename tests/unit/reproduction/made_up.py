@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hiermo.experiment.sweep.grid import Planned
-from hiermo.reproduction.plan import Size, cell_name, runs_of
+from hiermo.reproduction.plan import WHOLE, Size, cell_name, runs_of
 from hiermo.reproduction.reproduce import Reproduction
 from hiermo.reproduction.results import Result, Results
 from hiermo.reproduction.study import Study
@@ -27,7 +27,7 @@ def study(**more: Any) -> Study:
     return Study(**{"name": "made-up", "title": "Made up", "place": "Table 9", "recipe": TABLE, **more})
 
 
-def made_up(of: Study, reached: Any, size: Size = Size(), extra: dict[str, Any] | None = None) -> Reproduction:  # noqa: B008
+def made_up(of: Study, reached: Any, size: Size = WHOLE, extra: dict[str, Any] | None = None) -> Reproduction:
     """Runs with what they reach: by label, or by (cell, label); a percentage, fields of the result, or a list of either
     for the seeds. What is not in `reached` was not run."""
     planned = list(_planned(of, size, [tuple(pair) for pair in (extra or {}).get("chosen", [])]))

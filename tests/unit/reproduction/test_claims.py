@@ -8,7 +8,7 @@ import pytest
 from hiermo.reproduction.budgets import budget_outcomes
 from hiermo.reproduction.claims import CHECKS, claims_of, rank_correlation
 from hiermo.reproduction.outcome import outcomes
-from hiermo.reproduction.plan import Size
+from hiermo.reproduction.plan import WHOLE, Size
 from hiermo.reproduction.results import write
 from hiermo.reproduction.study import studies
 
@@ -26,7 +26,7 @@ GROUPED = {  # the three groups of the paper, each above the one before
 ORDER = ("HierMo", "DOMO", "FedADC", "FedNAG", "SlowMo", "FedMom", "CFL", "HierFAVG", "FedAvg")
 
 
-def verdict(name, reached, size=Size(), extra=None, **more):  # noqa: B008
+def verdict(name, reached, size=WHOLE, extra=None, **more):
     """Of one claim: the verdict and what was measured."""
     (claim,) = claims_of(made_up(study(claims=(name,), **more), reached, size, extra))
     assert claim.says == CHECKS[name][0]
