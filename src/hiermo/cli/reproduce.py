@@ -67,14 +67,14 @@ def _tuned(of: "Reproduction", out: Path, runs: Path | None) -> "Reproduction":
     from hiermo.cli.training import load_problem
     from hiermo.cli.tune import bars
     from hiermo.experiment.recipe_file import load
-    from hiermo.reproduction.plan import to_tune
+    from hiermo.reproduction.plan import narrower
     from hiermo.reproduction.reproduce import opened
     from hiermo.tuning.tune import tune, tuned_part
 
     known = dict(of.results.extra.get("tuned", {}))
     left = [budget for budget in of.study.budgets if f"{budget:g}" not in known]
     if left:
-        recipe = load(of.study.recipe, to_tune(of.study, of.size))
+        recipe = load(of.study.recipe, [*of.study.settings, *narrower(of.study, of.size)])
         problem = load_problem(recipe)
         for budget in left:
             with bars() as show:

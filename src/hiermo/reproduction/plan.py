@@ -86,9 +86,9 @@ def _shorter(study: Study, own: Sequence[str], size: Size) -> list[str]:
         return shortened(study.recipe, own, size.scale, size.iterations, study.heavy)
     ends = shortened(study.recipe, [*own, f"train.iterations={FAR}"], 1.0, size.iterations, study.heavy)
     longest = f"train.until={{ simulated_seconds = {size.scale * max(study.budgets):g} }}"
-    return [*ends, longest, *to_tune(study, size)[len(study.settings) :]]
+    return [*ends, longest, *narrower(study, size)]
 
 
-def to_tune(study: Study, size: Size) -> list[str]:
-    """Settings of the recipe whose periods are chosen."""
-    return [*study.settings, *(slimmed(study.recipe, study.settings, size.scale) if size.scale < 1 else [])]
+def narrower(study: Study, size: Size) -> list[str]:
+    """Settings of a scaled-down study under a time budget: of its runs, and of the recipe whose periods are chosen."""
+    return slimmed(study.recipe, study.settings, size.scale) if size.scale < 1 else []

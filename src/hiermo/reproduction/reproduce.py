@@ -39,22 +39,22 @@ class Reproduction:
     def take(self, runs: Sequence[Planned]) -> None:
         """Writes down those that have ended."""
         timed = self.study.metric == SECONDS
-        new = [found for run in runs if (found := kept.taken(self.directory(run), run, timed)) is not None]
-        if new:
-            self.results = replace(self.results, runs={**self.results.runs, **{run.of: run for run in new}})
-            kept.write(self.path, self.study.name, self.results)
+        self._keep([found for run in runs if (found := kept.taken(self.directory(run), run, timed)) is not None])
 
     def adopt(self) -> None:
         """Takes over what another study made whose results lie beside: the same recipe has the same result."""
-        missing = {run.of: run for run in self.missing}
+        if self.study.metric == SECONDS:
+            return  # draws of the delays are made where seconds are measured
         for name in studies():
             path = self.path.with_name(f"{name}{self.size.suffix}.json")
-            made = kept.read(path).runs if missing and path != self.path else {}
-            new = {of: kept.as_of(made[of], run) for of, run in missing.items() if of in made}
-            if self.study.metric != SECONDS and new:  # draws of the delays are made where seconds are measured
-                self.results = replace(self.results, runs={**self.results.runs, **new})
-                kept.write(self.path, self.study.name, self.results)
-                missing = {of: run for of, run in missing.items() if of not in new}
+            if path != self.path and (missing := self.missing):
+                made = kept.read(path).runs
+                self._keep([kept.as_of(made[run.of], run) for run in missing if run.of in made])
+
+    def _keep(self, new: Sequence[Result]) -> None:
+        if new:
+            self.results = replace(self.results, runs={**self.results.runs, **{run.of: run for run in new}})
+            kept.write(self.path, self.study.name, self.results)
 
     def note(self, **extra: object) -> None:
         """What a study found beside its runs."""
