@@ -39,8 +39,9 @@ def index(several: list[Reproduction]) -> str:
     """Every claim of the paper: confirmed, partly or not, with the number and the link."""
     claims = [(of, claim) for of in several for claim in claims_of(of)]
     ours = [(of, claim) for of, claim in claims if of.study.place == "beyond the paper"]
-    lines = [*notes("index"), ""]
-    lines += [*_table([each for each in claims if each not in ours]).markdown(), ""]
+    theirs = [each for each in claims if each not in ours]
+    lines = [*notes("index"), "", "## In short", "", *_in_short(theirs).markdown(), ""]
+    lines += ["## Claim by claim", "", *_table(theirs).markdown(), ""]
     lines += ["## Beyond the paper", "", *notes("beyond"), ""]
     if ours:
         lines += [*_table(ours).markdown(), ""]
@@ -64,6 +65,17 @@ def size(of: Reproduction) -> str:
     many = f"{len(of.found)} runs" if len(of.missing) == 0 else f"{len(of.found)} of {len(of.planned)} runs"
     short = f", T = {of.study.length}" if of.study.length is not None else ""
     return f"{many}, {seeds} seed{'s' if seeds > 1 else ''}{short}"
+
+
+def _in_short(claims: list[tuple[Reproduction, Claim]]) -> Grid:
+    """Each claim once: where it came out, where not."""
+
+    def where(says: str, verdict: str) -> str:
+        links = [f"[{of.study.name}]({of.study.name}.md)" for of, claim in claims if claim[:2] == (says, verdict)]
+        return ", ".join(links)
+
+    rows = [(says, *(where(says, verdict) for verdict in SIGNS)) for says in dict.fromkeys(c.says for _, c in claims)]
+    return Grid(("the paper says", *SIGNS), tuple(rows))
 
 
 def _table(claims: list[tuple[Reproduction, Claim]]) -> Grid:

@@ -254,9 +254,25 @@ def test_steps_need_two_values():
     assert steps("falls", 90, BROKEN) == ("open", "not run yet")
 
 
+def two_steps(**reached):
+    cells = ("5, 2", "10, 2")
+    each = {(cell, label): value for label, two in reached.items() for cell, value in zip(cells, two, strict=True)}
+    return verdict("falls", each, together=EFFECT)
+
+
 def test_a_variant_has_no_part_in_the_steps():
-    reached = {("5, 2", "HierMo"): 90, ("10, 2", "HierMo"): 80, ("5, 2", "FedAvg"): 10, ("10, 2", "FedAvg"): 20}
-    assert verdict("falls", reached, together=EFFECT)[0] == "confirmed"
+    assert two_steps(HierMo=(90, 80), **{"HierMo-position": (10, 20)}) == (
+        "confirmed",
+        "1 of 1 steps; 5, 2: 90.00, 10, 2: 80.00 %",
+    )
+
+
+def test_steps_are_those_of_every_algorithm():
+    found, measured = two_steps(HierMo=(90, 80), FedAvg=(10, 20), DOMO=(70, 60))
+    assert (found, measured) == (
+        "partly",
+        "2 of 3 steps; 5, 2: 90.00, 10, 2: 80.00 % (HierMo); not for FedAvg",
+    )
 
 
 TIMED = {"recipe": "quick/time-to-accuracy", "metric": "simulated_seconds"}
