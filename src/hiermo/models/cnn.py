@@ -6,7 +6,7 @@ comes closest to the published results and is the default; `hidden=(512, 128)` i
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import Count
@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Cnn:
-    """Convolutions with `channels` outputs each, fully connected layers of `hidden` units; PyTorch's initialisation."""
+    """Convolutions with `channels` outputs each, fully connected layers of `hidden` units; initial weights are drawn as
+    PyTorch does, or as Glorot and Bengio (2010) did, from +-sqrt(6 / (inputs + outputs)) with biases of zero."""
 
     summary: ClassVar[str] = "two 5x5 convolutions with 2x2 max-pooling, then fully connected layers"
     loss: ClassVar[str] = "cross_entropy"
 
     hidden: tuple[Count, ...] = (512,)
     channels: tuple[Count, ...] = (32, 64)
+    start: Literal["pytorch", "xavier"] = "pytorch"
 
     def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
         from torch import nn
@@ -44,4 +46,10 @@ class Cnn:
         for hidden in self.hidden:
             layers += [nn.Linear(units, hidden), nn.ReLU()]
             units = hidden
-        return nn.Sequential(*layers, nn.Linear(units, classes))
+        layers.append(nn.Linear(units, classes))
+        if self.start == "xavier":
+            for layer in layers:
+                if isinstance(layer, nn.Conv2d | nn.Linear):
+                    nn.init.xavier_uniform_(layer.weight)
+                    nn.init.zeros_(layer.get_parameter("bias"))
+        return nn.Sequential(*layers)

@@ -55,6 +55,22 @@ def test_parameters_of_the_cnn(shape, options, parameters):
         assert count(hiermo.make_model("cnn", Kind(shape), **options)()) == parameters
 
 
+def test_initial_weights_of_the_cnn():
+    """Of Glorot and Bengio: uniform, as wide as inputs and outputs say; PyTorch's are as wide as the inputs say."""
+    options = {"shape": (2, 8, 8), "classes": 5, "channels": (3,), "hidden": (40,)}
+    fans = [(25 * 2, 25 * 3), (3 * 4 * 4, 40), (40, 5)]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        layers = [each for each in hiermo.make_model("cnn", start="xavier", **options)() if hasattr(each, "weight")]
+        theirs = hiermo.make_model("cnn", **options)()[0]
+    for layer, (inputs, outputs) in zip(layers, fans, strict=True):
+        widest = (6 / (inputs + outputs)) ** 0.5
+        assert 0.9 * widest < layer.weight.abs().max() <= widest
+        assert layer.bias.eq(0).all()
+    assert 0.9 * 50**-0.5 < theirs.weight.abs().max() <= 50**-0.5
+    assert theirs.bias.any()
+
+
 HAR = (9, 128)
 
 
