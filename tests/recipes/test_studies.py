@@ -1,5 +1,6 @@
 """Every study of the paper, made very small, from its plan to its page: so that none rots."""
 
+from dataclasses import replace
 import os
 
 import pytest
@@ -22,6 +23,7 @@ FULL = [
 STEPS = 2  # iterations; where one of them takes a second, one
 SECONDS = 0.4  # simulated, of studies under a time budget
 MANY = 16  # workers
+FEW = ("tree.edges=2", "tree.workers_per_edge=1")  # of deep networks: what takes long with them is memory
 
 
 def marked(study):
@@ -43,6 +45,8 @@ def chosen(of):
 @pytest.mark.filterwarnings("ignore:no worker holds class")
 @pytest.mark.parametrize("study", [marked(study) for study in studies().values()])
 def test_it_runs_from_plan_to_page(study, tmp_path):
+    if study.heavy:
+        study = replace(study, settings=(*study.settings, *FEW))
     whole = recipe_file.load(study.recipe).train.iterations
     scale = max(0.0001, SECONDS / max(study.budgets) if study.budgets else (1 if is_long(study) else STEPS) / whole)
     of = opened(study, Size(scale=scale, seeds=1), tmp_path)
