@@ -16,6 +16,7 @@ class BudgetOutcome(NamedTuple):
     reached: dict[Pair, float]  # training accuracy in percent when the time is over, of every pair of the grid
     chosen: Pair | None
     at_choice: float | None  # with the time that the pilot leaves
+    with_all: float | None = None  # the same, where the pilot takes no time
 
     @property
     def best(self) -> Pair | None:
@@ -45,8 +46,8 @@ def budget_outcomes(of: Reproduction) -> list[BudgetOutcome]:
             if each in runs and each not in chosen - _varied(of) and (value := within(runs[each], budget_s)) is not None
         }
         left = budget_s * (1 - tuned["pilot_share"]) if tuned else inf
-        at = within(runs[pair], left) if pair in runs else None
-        found.append(BudgetOutcome(budget_s, reached, pair, at))
+        at, with_all = (within(runs[pair], s) if pair in runs else None for s in (left, budget_s))
+        found.append(BudgetOutcome(budget_s, reached, pair, at, with_all))
     return found
 
 

@@ -181,12 +181,12 @@ def _saves(of: Reproduction, found: Sequence[Outcome]) -> Checked:
 
 def _gap(of: Reproduction, found: Sequence[Outcome]) -> Checked:
     told, good = [], 0
-    several = budget_outcomes(of)
-    for each, published in zip(several, of.study.gaps, strict=False):
+    near = max((published.gap for published in of.study.paper), default=0.0)  # as the paper's own are
+    for each, published in zip(budget_outcomes(of), of.study.paper, strict=False):
         if each.gap is None:
             return None
-        good += each.gap <= max(of.study.gaps)
-        told.append(f"{each.budget_s:g} s: {each.gap:+.2f} points below the best (published {published:.2f})")
+        good += each.gap <= near
+        told.append(f"{each.budget_s:g} s: {each.gap:+.2f} points below the best (published {published.gap:.2f})")
     return (graded(good, len(told)), "; ".join(told)) if told else None
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
 import tomllib
-from typing import Any
+from typing import Any, NamedTuple
 
 from hiermo.core.errors import UserError
 from hiermo.core.parameter import suggestion
@@ -12,6 +12,19 @@ from hiermo.report.published import published as published_columns
 
 SECONDS = "simulated_seconds"
 Numbers = dict[str, float]  # label -> what is published of it
+
+
+class PublishedBudget(NamedTuple):
+    """What is published of a time budget: training accuracy in percent, and at which tau and pi where it is told."""
+
+    best: float
+    chosen: float
+    best_at: str = ""
+    chosen_at: str = ""
+
+    @property
+    def gap(self) -> float:
+        return round(self.best - self.chosen, 2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +50,7 @@ class Study:
     against: str | None = None  # the study whose lead is compared
     beside: str | None = None  # the recipe whose column of the table is meant, where it is not its own
     budgets: tuple[float, ...] = ()  # seconds to train in; periods are chosen for them
-    gaps: tuple[float, ...] = ()  # published: points between the choice and the best, for each budget
+    paper: tuple[PublishedBudget, ...] = ()  # what is published of each budget
     heavy: bool = False  # a model of more than five million parameters
     length: int | None = None
     minutes: float | None = None
@@ -75,6 +88,7 @@ def studies() -> dict[str, Study]:
         column = columns.get(values.get("beside", values["recipe"]))
         if column is not None and not values.get("vary"):
             values.setdefault("published", {"": column})
+        values["paper"] = tuple(PublishedBudget(**each) for each in values.get("paper", ()))
         found[name] = Study(name=name, **values)
     return found
 

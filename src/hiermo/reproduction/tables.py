@@ -148,8 +148,19 @@ def _budgets(of: Reproduction) -> Grid:
         "-" if each.at_choice is None else f"{each.at_choice:.2f} at {each.chosen}, {each.gap or 0:.2f} below the best"
         for each in several
     ]
-    rows.append(("chosen by `hiermo tune`", *chosen))
+    rows.append(("chosen by `hiermo tune`, after its pilot", *chosen))
+    if any(each.with_all != each.at_choice for each in several):
+        free = ["-" if each.with_all is None else f"{each.with_all:.2f}" for each in several]
+        rows.append(("the same, if the pilot took no time", *free))
+    if paper := of.study.paper:
+        rows.append(("published: the best", *(_at(each.best, each.best_at) for each in paper)))
+        told = [f"{_at(each.chosen, each.chosen_at)}, {each.gap:.2f} below the best" for each in paper]
+        rows.append(("published: chosen by HierOPT", *told))
     return Grid(("tau, pi: training accuracy", *(f"{each.budget_s:g} s" for each in several)), tuple(rows))
+
+
+def _at(accuracy: float, pair: str) -> str:
+    return f"{accuracy:.2f}{f' at {pair}' if pair else ''}"
 
 
 def claims_grid(claims: Sequence[Claim]) -> Grid:

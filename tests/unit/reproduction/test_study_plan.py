@@ -64,7 +64,8 @@ def test_what_a_study_says_is_said_of_its_own_runs(name):
     assert set(it.leave_out) & known == set()
     assert set(it.leave_out) <= {part.label for part in recipe_file.load(it.recipe).algorithms}
     assert all(numbers.keys() <= known for numbers in it.published.values())
-    assert len(it.gaps) == len(it.budgets)
+    assert len(it.paper) == len(it.budgets)
+    assert all(0 < each.gap < 1 for each in it.paper)
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -105,8 +105,14 @@ def test_budgets_with_the_best_and_the_chosen_pair():
         ("(10, 2)", "81.00", "80.00 (best)"),
         ("(20, 2)", "90.00 (best)", "70.00"),
         ("(40, 1)", "50.00", "-"),
-        ("chosen by `hiermo tune`", "81.00 at (10, 2), 9.00 below the best", "-"),
+        ("chosen by `hiermo tune`, after its pilot", "81.00 at (10, 2), 9.00 below the best", "-"),
+        ("published: the best", "95.05 at (42, 2)", "92.52"),
+        ("published: chosen by HierOPT", "94.82 at (40, 2), 0.23 below the best", "92.23, 0.29 below the best"),
     ]
+    extra["tuned"]["400"]["pilot_share"] = 0.5
+    told = rows(made_up(study(**BUDGETED), reached, extra=extra))
+    assert ("chosen by `hiermo tune`, after its pilot", "80.00 at (10, 2), 10.00 below the best", "-") in told
+    assert ("the same, if the pilot took no time", "81.00", "-") in told
 
 
 def test_claims_are_a_table():
