@@ -8,6 +8,8 @@
 
 from pathlib import Path
 
+from overview import draw_overview
+
 from hiermo.reproduction.claims import Claim, claims_of
 from hiermo.reproduction.figures import draw
 from hiermo.reproduction.page import page
@@ -17,6 +19,9 @@ from hiermo.reproduction.study import studies
 from hiermo.reproduction.tables import Grid
 
 HERE = Path(__file__).parent
+OVERVIEW = (
+    "Columns of the table in full length: what is published, and what comes out here; in the grey band it matches."
+)
 SIGNS = {"confirmed": "**confirmed**", "partly": "partly", "not": "**not**", "open": "open"}
 
 
@@ -40,7 +45,8 @@ def index(several: list[Reproduction]) -> str:
     claims = [(of, claim) for of in several for claim in claims_of(of)]
     ours = [(of, claim) for of, claim in claims if of.study.place == "beyond the paper"]
     theirs = [each for each in claims if each not in ours]
-    lines = [*notes("index"), "", "## In short", "", *_in_short(theirs).markdown(), ""]
+    lines = [*notes("index"), "", "## In short", "", f"![{OVERVIEW}](overview.png)", "", f"*{OVERVIEW}*", ""]
+    lines += [*_in_short(theirs).markdown(), ""]
     lines += ["## Claim by claim", "", *_table(theirs).markdown(), ""]
     lines += ["## Beyond the paper", "", *notes("beyond"), ""]
     if ours:
@@ -91,6 +97,7 @@ def main() -> None:
     for of in several:
         draw(of, of.path.with_suffix(".png"))
         of.path.with_suffix(".md").write_text(page_of(of), encoding="utf-8")
+    draw_overview(several, HERE / "overview.png")
     (HERE / "index.md").write_text(index(several), encoding="utf-8")
 
 
