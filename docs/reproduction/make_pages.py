@@ -15,7 +15,7 @@ from hiermo.reproduction.figures import draw
 from hiermo.reproduction.page import page
 from hiermo.reproduction.plan import Size
 from hiermo.reproduction.reproduce import Reproduction, opened
-from hiermo.reproduction.study import studies
+from hiermo.reproduction.study import BEYOND, studies
 from hiermo.reproduction.tables import Grid
 
 HERE = Path(__file__).parent
@@ -43,7 +43,7 @@ def page_of(of: Reproduction) -> str:
 def index(several: list[Reproduction]) -> str:
     """Every claim of the paper: confirmed, partly or not, with the number and the link."""
     claims = [(of, claim) for of in several for claim in claims_of(of)]
-    ours = [(of, claim) for of, claim in claims if of.study.place == "beyond the paper"]
+    ours = [(of, claim) for of, claim in claims if of.study.place == BEYOND]
     theirs = [each for each in claims if each not in ours]
     lines = [*notes("index"), "", "## In short", "", f"![{OVERVIEW}](overview.png)", "", f"*{OVERVIEW}*", ""]
     lines += [*_in_short(theirs).markdown(), ""]

@@ -84,6 +84,7 @@ def _draw_panels(of: Reproduction, panels: dict[str, list[Outcome]], path: Path)
     key = of.study.varied
     for (cell, several), each in zip(panels.items(), axes[0], strict=True):
         _draw_curves(each, several, of.study.metric, by_cell=len(panels) == 1)
+        _draw_published(each, several)
         if cell:
             each.set_title(plain(cell), fontsize=10)
         each.legend(frameon=False, fontsize=8, title=key if len(panels) == 1 else None)
@@ -110,6 +111,15 @@ def _draw_curves(axes: Any, found: Sequence[Outcome], metric: str, by_cell: bool
     axes.set_xlabel("iterations (local steps of every worker)")
     axes.set_ylabel(WORDS[metric])
     axes.grid(alpha=0.3)
+
+
+def _draw_published(axes: Any, found: Sequence[Outcome]) -> None:
+    """Where curves should have ended, if they are as long as the paper's."""
+    for each in found:
+        if each.published is not None and not each.short:
+            end = max(run.iterations for run in each.runs)
+            name = f"published: {plain(each.label)}"
+            axes.plot([end], [each.published], "D", color=COLOURS[1], fillstyle="none", markersize=9, label=name)
 
 
 def _draw_times(of: Reproduction, found: Sequence[Outcome], path: Path) -> Path:

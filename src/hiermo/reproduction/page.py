@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from hiermo.experiment.recipe import Recipe
 from hiermo.experiment.recipe_file import load
 from hiermo.reproduction.claims import claims_of
 from hiermo.reproduction.plan import Size
 from hiermo.reproduction.reproduce import Reproduction
 from hiermo.reproduction.results import machines
-from hiermo.reproduction.study import SECONDS
+from hiermo.reproduction.study import BEYOND, SECONDS
 from hiermo.reproduction.tables import claims_grid, tables
 
+FEW = 3  # pairs of periods that a sentence has room for
 WORDS = {"accuracy": "test", "train_accuracy": "training"}
 
 
@@ -54,10 +54,12 @@ def _setting(of: Reproduction) -> list[str]:
         (len({r.seed for r in of.found if r.label == label}) for label in {r.label for r in of.found}), default=0
     )
     how = f"mean of {seeds} seeds, least to most in brackets" if seeds > 1 else "one seed"
+    place = of.study.place[0].upper() + of.study.place[1:]
+    trees = " or ".join(dict.fromkeys(str(each.recipe.tree.build()) for each in of.planned))
     words = [
-        f"{of.study.place}. {accuracy} in % ({how})." if of.study.metric != SECONDS else f"{of.study.place}.",
-        f"{run.model.name} on {run.source.name}, {full.tree.build()}, {_periods(full)}, batch {run.train.batch}.",
-        f"Recipe `{of.study.recipe}`.",
+        f"{place}. {accuracy} in % ({how})." if of.study.metric != SECONDS else f"{place}.",
+        f"{run.model.name} on {run.source.name}, {trees}, {_periods(of)}, batch {run.train.batch}.",
+        f"Recipe `{of.study.recipe}`{' with ' if of.study.settings else ''}{', '.join(of.study.settings)}.",
     ]
     longest = max((r.iterations for r in of.found), default=0)
     if of.study.budgets or full.train.until:
@@ -65,13 +67,17 @@ def _setting(of: Reproduction) -> list[str]:
     elif longest < full.train.iterations:
         words.append(f"**T = {longest} here, {full.train.iterations} in the paper.**")
     else:
-        words.append(f"T = {full.train.iterations}, as in the paper.")
+        words.append(f"T = {full.train.iterations}{'' if of.study.place == BEYOND else ', as in the paper'}.")
     if of.size.scale < 1:
         words.append(f"**Scaled down to {of.size.scale:g}: fewer samples, too; nothing to compare numbers with.**")
     return [" ".join(words)]
 
 
-def _periods(recipe: Recipe) -> str:
-    return ", ".join(
-        f"{name} = {period}" for name, period in zip(("tau", "pi", "period 3"), recipe.periods, strict=False)
+def _periods(of: Reproduction) -> str:
+    several = list(dict.fromkeys(run.recipe.periods for run in of.planned))
+    if len(several) > FEW:
+        return "tau and pi as below"
+    return " or ".join(
+        ", ".join(f"{name} = {period}" for name, period in zip(("tau", "pi", "period 3"), each, strict=False))
+        for each in several
     )

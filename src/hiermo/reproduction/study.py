@@ -11,6 +11,7 @@ from hiermo.core.parameter import suggestion
 from hiermo.report.published import published as published_columns
 
 SECONDS = "simulated_seconds"
+BEYOND = "beyond the paper"  # the place of a study that is none of its
 Numbers = dict[str, float]  # label -> what is published of it
 
 

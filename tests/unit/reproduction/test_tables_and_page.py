@@ -11,7 +11,7 @@ from hiermo.reproduction.figures import draw
 from hiermo.reproduction.page import command, page
 from hiermo.reproduction.plan import Size
 from hiermo.reproduction.results import write
-from hiermo.reproduction.study import studies
+from hiermo.reproduction.study import BEYOND, studies
 from hiermo.reproduction.tables import claims_grid, tables
 
 PUBLISHED = {"": {"HierMo": 50.0, "FedAvg": 40.0, "Mime": 30.0}}
@@ -168,6 +168,16 @@ def test_a_page_warns_of_fewer_iterations_and_of_a_smaller_study():
     small = page(made_up(study(published=PUBLISHED), {"HierMo": 50}, Size(scale=0.1)), None)
     assert "**Scaled down to 0.1: fewer samples, too; nothing to compare numbers with.**" in small
     assert "![" not in small
+
+
+def test_a_page_tells_what_is_varied_and_set():
+    several = page(made_up(study(vary=("tree.edges=5,10",), settings=("periods.tau=4",)), {"HierMo": 50}), None)
+    assert ", 10 workers, 5 edges, cloud or 20 workers, 10 edges, cloud, tau = 4, pi = 2, batch 64." in several
+    assert "Recipe `paper/logistic-mnist` with periods.tau=4." in several
+    many = page(made_up(study(together=EFFECT, place=BEYOND), {"HierMo": 50}), None)
+    assert "cloud, tau and pi as below, batch 64." in many
+    assert many.splitlines()[2].startswith("Beyond the paper. ")
+    assert "T = 1000." in many
 
 
 def test_a_page_says_how_many_seeds():
