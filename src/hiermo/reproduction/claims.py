@@ -214,6 +214,7 @@ CHECKS: dict[str, tuple[str, Callable[[Reproduction, Sequence[Outcome]], Any]]] 
     "tiers": ("deep networks: HierFAVG and CFL are better than all with momentum on two tiers", _tiers),
     "order": ("the order of the algorithms", _order),
     "falls": ("longer periods lower the accuracy", _falls),
+    "smaller": ("where tau * pi is fixed, a smaller tau is better", _falls),
     "rises": ("more classes per worker raise the accuracy of every algorithm", _rises),
     "saves": ("HierMo takes the least time to the target", _saves),
     "gap": ("HierOPT's periods are near the best of the grid", _gap),
