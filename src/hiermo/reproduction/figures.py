@@ -12,6 +12,7 @@ from hiermo.reproduction.reproduce import Reproduction
 from hiermo.reproduction.study import SECONDS
 
 WORDS = {"accuracy": "test accuracy (%)", "train_accuracy": "training accuracy (%)"}
+POINT = 1.0  # of accuracy in percent
 OURS, GREY = COLOURS[0], "#8C8C8C"
 
 
@@ -29,14 +30,14 @@ def draw(of: Reproduction, path: Path) -> Path | None:
         return _draw_map(of, path)
     cells = cells_of(found)
     labels = list(dict.fromkeys(each.label for each in found))
-    if len(cells) == 1:
-        return _draw_column(of, found, path)
-    panels = {"": found} if len(labels) == 1 else cells
-    return _draw_panels(of, panels, path)
+    if len(cells) == 1 or len(labels) == 1:
+        return _draw_column(of, found, path, by_cell=len(cells) > 1)
+    return _draw_panels(of, cells, path)
 
 
-def _draw_column(of: Reproduction, found: Sequence[Outcome], path: Path) -> Path:
-    """Where every algorithm ends, beside the published number, and how it came there, where that is known."""
+def _draw_column(of: Reproduction, found: Sequence[Outcome], path: Path, by_cell: bool) -> Path:
+    """Where every algorithm ends, or one for every value that is varied, beside the published number, and how it came
+    there, where that is known."""
     from matplotlib import pyplot
 
     known = any(run.curve for each in found for run in each.runs)
@@ -48,46 +49,48 @@ def _draw_column(of: Reproduction, found: Sequence[Outcome], path: Path) -> Path
     left = axes[0, 0]
     for row, each in enumerate(reversed(found)):
         mean, values = each.mean or 0.0, each.values
-        colour = OURS if each.label == "HierMo" else "#404040"
+        colour = OURS if each.label == "HierMo" and not by_cell else "#404040"
         left.plot([min(values), max(values)], [row, row], color=colour, linewidth=3, alpha=0.5)
         left.plot([mean], [row], "o", color=colour, markersize=7, label="here" if row == 0 else None)
         if each.published is not None:
             left.plot(
                 [each.published], [row], "D", color=COLOURS[1], fillstyle="none", markersize=8, markeredgewidth=1.6
             )
-    left.plot([], [], "D", color=COLOURS[1], fillstyle="none", label="published")
-    left.set_yticks(range(len(found)), [plain(each.label) for each in reversed(found)])
+    if any(each.published is not None for each in found):
+        left.plot([], [], "D", color=COLOURS[1], fillstyle="none", label="published")
+        left.legend(frameon=False, fontsize=9)
+    left.set_yticks(range(len(found)), [plain(each.cell if by_cell else each.label) for each in reversed(found)])
+    low, high = left.get_xlim()
+    if high - low < POINT:  # differences that mean nothing shall not look large
+        left.set_xlim((low + high - POINT) / 2, (low + high + POINT) / 2)
     left.set_xlabel(WORDS[of.study.metric])
-    left.legend(frameon=False, fontsize=9)
+    left.set_ylabel(of.study.varied if by_cell else "")
     left.grid(axis="x", alpha=0.3)
     if known:
-        _draw_curves(axes[0, 1], found, of.study.metric)
-        axes[0, 1].legend(frameon=False, fontsize=8, ncols=2)
+        _draw_curves(axes[0, 1], found, of.study.metric, by_cell)
+        axes[0, 1].legend(frameon=False, fontsize=8, ncols=2, title=of.study.varied if by_cell else None)
     _finish(figure, axes[0], of, path)
     return path
 
 
 def _draw_panels(of: Reproduction, panels: dict[str, list[Outcome]], path: Path) -> Path:
-    """A panel of curves for each value that is varied, as in the paper's figure; one algorithm has one panel."""
+    """A panel of curves for each value that is varied, as in the paper's figure."""
     from matplotlib import pyplot
 
-    wide = 5.4 if len(panels) > 1 else 8.0
     figure, axes = pyplot.subplots(
         1,
         len(panels),
-        figsize=(wide * len(panels) + 1.5, 4.8),
+        figsize=(5.4 * len(panels) + 1.5, 4.8),
         dpi=130,
         layout="constrained",
         sharey=True,
         squeeze=False,
     )
-    key = of.study.varied
     for (cell, several), each in zip(panels.items(), axes[0], strict=True):
-        _draw_curves(each, several, of.study.metric, by_cell=len(panels) == 1)
+        _draw_curves(each, several, of.study.metric)
         _draw_published(each, several)
-        if cell:
-            each.set_title(plain(cell), fontsize=10)
-        each.legend(frameon=False, fontsize=8, title=key if len(panels) == 1 else None)
+        each.set_title(plain(cell), fontsize=10)
+        each.legend(frameon=False, fontsize=8)
     _finish(figure, axes[0], of, path)
     return path
 
