@@ -12,6 +12,7 @@ from hiermo.reproduction.reproduce import Reproduction
 from hiermo.reproduction.study import SECONDS
 
 WORDS = {"accuracy": "test accuracy (%)", "train_accuracy": "training accuracy (%)"}
+ACROSS = 3  # panels in a row
 POINT = 1.0  # of accuracy in percent
 OURS, GREY = COLOURS[0], "#8C8C8C"
 
@@ -77,21 +78,25 @@ def _draw_panels(of: Reproduction, panels: dict[str, list[Outcome]], path: Path)
     """A panel of curves for each value that is varied, as in the paper's figure."""
     from matplotlib import pyplot
 
+    rows = -(-len(panels) // ACROSS)
+    across = -(-len(panels) // rows)
     figure, axes = pyplot.subplots(
-        1,
-        len(panels),
-        figsize=(5.4 * len(panels) + 1.5, 4.8),
+        rows,
+        across,
+        figsize=(5.4 * across + 1.5, 4.8 * rows),
         dpi=130,
         layout="constrained",
         sharey=True,
         squeeze=False,
     )
-    for (cell, several), each in zip(panels.items(), axes[0], strict=True):
+    for (cell, several), each in zip(panels.items(), axes.flat, strict=False):
         _draw_curves(each, several, of.study.metric)
         _draw_published(each, several)
         each.set_title(plain(cell), fontsize=10)
         each.legend(frameon=False, fontsize=8)
-    _finish(figure, axes[0], of, path)
+    for each in axes.flat[len(panels) :]:
+        each.set_visible(False)
+    _finish(figure, axes.flat, of, path)
     return path
 
 
@@ -117,12 +122,14 @@ def _draw_curves(axes: Any, found: Sequence[Outcome], metric: str, by_cell: bool
 
 
 def _draw_published(axes: Any, found: Sequence[Outcome]) -> None:
-    """Where curves should have ended, if they are as long as the paper's."""
-    for each in found:
-        if each.published is not None and not each.short:
-            end = max(run.iterations for run in each.runs)
-            name = f"published: {plain(each.label)}"
-            axes.plot([end], [each.published], "D", color=COLOURS[1], fillstyle="none", markersize=9, label=name)
+    """Where curves should have ended, if they are as long as the paper's; each in the colour of its curve."""
+    compared = [each for each in found if each.published is not None and not each.short]
+    look = {"fillstyle": "none", "markersize": 9, "markeredgewidth": 1.6}
+    for each in compared:
+        end = max(run.iterations for run in each.runs)
+        axes.plot([end], [each.published], "D", color=COLOURS[found.index(each) % len(COLOURS)], **look)
+    if compared:
+        axes.plot([], [], "D", color=GREY, label="published", **look)
 
 
 def _draw_times(of: Reproduction, found: Sequence[Outcome], path: Path) -> Path:
