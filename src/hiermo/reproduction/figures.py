@@ -96,7 +96,7 @@ def _draw_panels(of: Reproduction, panels: dict[str, list[Outcome]], path: Path)
         each.legend(frameon=False, fontsize=8)
     for each in axes.flat[len(panels) :]:
         each.set_visible(False)
-    _finish(figure, axes.flat, of, path)
+    _finish(figure, list(axes.flat), of, path)
     return path
 
 
