@@ -129,6 +129,15 @@ def test_numbers_of_short_runs_are_not_compared():
     assert verdict("first", reached, Size(iterations=200), **one)[0] == "confirmed"
 
 
+def test_of_runs_too_short_to_have_learned_nothing_is_said():
+    paper = {"published": {"": {"HierMo": 60.0, "FedAvg": 40.0}}}
+    early = ("open", "T = 200 here: 10.00 % at best, too early to say")
+    assert verdict("first", {"HierMo": 9, "FedAvg": 10.0}, Size(iterations=200), **paper) == early  # a quarter of 40
+    assert verdict("within", {"HierMo": 9, "FedAvg": 10.0}, Size(iterations=200), **paper) == early
+    assert verdict("first", {"HierMo": 16, "FedAvg": 9}, Size(iterations=200), **paper)[0] == "confirmed"
+    assert verdict("first", {"HierMo": 9, "FedAvg": 10}, **paper)[0] == "not"  # in full length it counts
+
+
 def test_how_short_the_runs_are_is_told_even_where_the_first_diverged():
     one = {"published": {"": {"HierMo": 50.0}}, "seeds": 2}
     broken = BROKEN | {"iterations": 0}  # as `taken` leaves it
