@@ -65,7 +65,7 @@ def _setting(of: Reproduction) -> list[str]:
     if of.study.budgets or full.train.until:
         pass
     elif longest < full.train.iterations:
-        words.append(f"**T = {longest} here, {full.train.iterations} in the paper.**")
+        words.append(f"**T = {longest} here, {full.train.iterations} in full.**")
     else:
         words.append(f"T = {full.train.iterations}{'' if of.study.place == BEYOND else ', as in the paper'}.")
     if of.size.scale < 1:

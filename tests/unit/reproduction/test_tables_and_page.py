@@ -162,7 +162,7 @@ def test_a_page_tells_what_it_is_about_and_how_it_was_measured():
 
 def test_a_page_warns_of_fewer_iterations_and_of_a_smaller_study():
     short = page(made_up(study(published=PUBLISHED), {"HierMo": 50}, Size(iterations=200)), None)
-    assert "**T = 200 here, 1000 in the paper.**" in short
+    assert "**T = 200 here, 1000 in full.**" in short
     assert "as in the paper" not in short
     assert "Scaled down" not in short
     small = page(made_up(study(published=PUBLISHED), {"HierMo": 50}, Size(scale=0.1)), None)
