@@ -211,7 +211,12 @@ def test_the_file_tells_where_it_is_from(hiermo, home, tmp_path):
     # float64 sums of 34560 numbers
     assert seen["mean"] == pytest.approx([pixels.mean()], rel=1e-9)
     assert seen["deviation"] == pytest.approx([pixels.std()], rel=1e-9)
-    assert json.loads(about.pop("model")) == {"name": "cnn", "hidden": [8], "channels": [4]}
+    assert json.loads(about.pop("model")) == {
+        "name": "cnn",
+        "hidden": [8],
+        "channels": [4],
+        "start": "pytorch",
+    }
     assert about == {
         "format": "pt",
         "hiermo": __version__,
