@@ -10,7 +10,7 @@ from pathlib import Path
 
 from overview import draw_overview
 
-from hiermo.reproduction.claims import Claim, claims_of
+from hiermo.reproduction.claims import Claim, judged
 from hiermo.reproduction.figures import draw
 from hiermo.reproduction.page import page
 from hiermo.reproduction.plan import Size
@@ -42,7 +42,7 @@ def page_of(of: Reproduction) -> str:
 
 def index(several: list[Reproduction]) -> str:
     """Every claim of the paper: confirmed, partly or not, with the number and the link."""
-    claims = [(of, claim) for of in several for claim in claims_of(of)]
+    claims = [(of, claim) for of in several for claim in judged(of)]
     ours = [(of, claim) for of, claim in claims if of.study.place == BEYOND]
     theirs = [each for each in claims if each not in ours]
     lines = [*notes("index"), "", "## In short", "", f"![{OVERVIEW}](overview.png)", "", f"*{OVERVIEW}*", ""]

@@ -99,13 +99,13 @@ def _show(of: "Reproduction", as_json: bool) -> None:
     import sys
 
     from hiermo.core.files import write_text
-    from hiermo.reproduction.claims import claims_of
+    from hiermo.reproduction.claims import judged
     from hiermo.reproduction.figures import draw
     from hiermo.reproduction.outcome import outcomes
     from hiermo.reproduction.page import page
     from hiermo.reproduction.tables import claims_grid, tables
 
-    claims = claims_of(of)
+    claims = judged(of)
     picture = draw(of, of.path.with_suffix(".png")) if of.found else None
     written = of.path.with_suffix(".md")
     if of.found:

@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
 from hiermo.reproduction.budgets import budget_outcomes
-from hiermo.reproduction.outcome import NEAR, Outcome, against, cells_of, of_paper, outcomes
+from hiermo.reproduction.outcome import NEAR, TEN, Outcome, against, cells_of, of_paper, outcomes
 from hiermo.reproduction.reproduce import Reproduction
 from hiermo.reproduction.study import SECONDS
 
@@ -41,6 +41,23 @@ def claims_of(of: Reproduction) -> list[Claim]:
         claim = early or (check(of, found) if found else None)
         told.append(Claim(says, *(claim or ("open", "not run yet"))))
     return told
+
+
+def judged(of: Reproduction) -> list[Claim]:
+    """The same, where it also counts whether all algorithms are run."""
+    return [_with_gaps(of, claim) for claim in claims_of(of)]
+
+
+def _with_gaps(of: Reproduction, claim: Claim) -> Claim:
+    """A claim about algorithms of which some are not run yet is not confirmed."""
+    wanted = {run.recipe.algorithms[0].label for run in of.planned} & set(TEN)
+    here = {run.label for run in of.found} & set(TEN)
+    if claim.verdict == "open" or here == wanted:
+        return claim
+    verdict: Verdict = "partly" if claim.verdict == "confirmed" else claim.verdict
+    return claim._replace(
+        verdict=verdict, measured=f"{claim.measured}; {len(here)} of {len(wanted)} algorithms are run"
+    )
 
 
 Checked = tuple[Verdict, str] | None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hiermo.experiment.recipe_file import load
-from hiermo.reproduction.claims import claims_of
+from hiermo.reproduction.claims import judged
 from hiermo.reproduction.plan import Size
 from hiermo.reproduction.reproduce import Reproduction
 from hiermo.reproduction.results import machines
@@ -17,7 +17,7 @@ WORDS = {"accuracy": "test", "train_accuracy": "training"}
 
 def page(of: Reproduction, picture: Path | None, notes: Sequence[str] = ()) -> str:
     """In Markdown; `notes` are what a person has to say."""
-    claims = claims_of(of)
+    claims = judged(of)
     lines = [f"# {of.study.title}", "", *_setting(of), ""]
     if claims:
         lines += [*claims_grid(claims).markdown(), ""]

@@ -6,7 +6,7 @@ from made_up import BROKEN, BUDGETED, EFFECT, TABLE, curve, made_up, study
 import pytest
 
 from hiermo.reproduction.budgets import budget_outcomes
-from hiermo.reproduction.claims import CHECKS, claims_of, rank_correlation
+from hiermo.reproduction.claims import CHECKS, claims_of, judged, rank_correlation
 from hiermo.reproduction.outcome import outcomes
 from hiermo.reproduction.plan import WHOLE, Size
 from hiermo.reproduction.results import write
@@ -127,6 +127,17 @@ def test_numbers_of_short_runs_are_not_compared():
     short = outcomes(made_up(study(**one), reached, Size(iterations=200)))
     assert [each.verdict for each in short] == ["fewer iterations"] * 2
     assert verdict("first", reached, Size(iterations=200), **one)[0] == "confirmed"
+
+
+def test_nothing_is_confirmed_before_all_algorithms_are_run():
+    first = {"claims": ("first",)}
+    (claim,) = judged(made_up(study(**first), GROUPED))
+    assert (claim.verdict, claim.measured) == ("partly", "+1.00 points over DOMO; 9 of 10 algorithms are run")
+    (claim,) = judged(made_up(study(**first), GROUPED | {"Mime": 65}))
+    assert (claim.verdict, claim.measured) == ("confirmed", "+1.00 points over DOMO")
+    (claim,) = judged(made_up(study(**first), GROUPED | {"HierMo": 1}))
+    assert claim.verdict == "not"
+    assert judged(made_up(study(**first), {}))[0].verdict == "open"
 
 
 def test_of_runs_too_short_to_have_learned_nothing_is_said():
